@@ -10,6 +10,7 @@ const SLOW = [
   'test/domain/pages.test.ts',
   'test/runs/state-machine-docs.test.ts',
   'test/output/jq.test.ts',
+  'test/local/profiles/store.test.ts',
 ];
 
 export default defineConfig({

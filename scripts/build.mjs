@@ -41,12 +41,45 @@ const options = {
   write: false,
   logLevel: 'warning',
 };
-/** The model agent is not part of the worker's file. */
-const ownFile = {
-  name: 'own-file',
+/** Loaded by the worker for an agent with a model, and by that for a provider's own interface. */
+const MODEL = 'src/service/agents/model/agent.ts';
+const PROVIDERS = ['anthropic', 'google', 'openai'];
+/** What the files of providers share with model.js, which loads them. */
+const SHARED = ['@ai-sdk/provider', '@ai-sdk/provider-utils', 'zod/v4'];
+const ownFiles = {
+  name: 'own-files',
   setup(build) {
+    const external = (file) => ({ path: `./${file}.js`, external: true });
     build.onResolve({ filter: /\/agents\/model\/agent\.ts$/ }, ({ kind }) =>
-      kind === 'dynamic-import' ? { path: './model.js', external: true } : undefined,
+      kind === 'dynamic-import' ? external('model') : undefined,
+    );
+    build.onResolve({ filter: /^@ai-sdk\// }, ({ path: library, kind }) =>
+      kind === 'dynamic-import' ? external(path.basename(library)) : undefined,
+    );
+    build.onResolve({ filter: /^model:/ }, () => ({ path: MODEL, namespace: 'model' }));
+    build.onLoad({ filter: /.*/, namespace: 'model' }, () => {
+      const shared = SHARED.map((library) => `export * as "${library}" from "${library}";`);
+      return { contents: [`export * from "./${MODEL}";`, ...shared].join(''), resolveDir: root };
+    });
+    const ofProvider = new RegExp(`/@ai-sdk/(?:${PROVIDERS.join('|')})/`);
+    build.onResolve({ filter: /^[@z]/ }, ({ path: library, importer }) =>
+      SHARED.includes(library) && ofProvider.test(importer)
+        ? { path: library, namespace: 'shared' }
+        : undefined,
+    );
+    build.onLoad({ filter: /.*/, namespace: 'shared' }, ({ path: library }) => ({
+      contents: `module.exports = require("./model.js")["${library}"];`,
+    }));
+    build.onResolve({ filter: /^\.\/model\.js$/, namespace: 'shared' }, () => external('model'));
+  },
+};
+const MODEL_TABLE = 'src/service/base/known-models.json';
+const modelTable = {
+  name: 'model-table',
+  setup(build) {
+    const file = { path: './known-models.json', external: true };
+    build.onResolve({ filter: /\/known-models\.json$/ }, ({ kind }) =>
+      kind === 'dynamic-import' ? file : undefined,
     );
   },
 };
@@ -57,8 +90,8 @@ const processes = {
     // isolation of a sandbox.
     service: 'src/service/main.ts',
     worker: 'src/service/agent-server/main.ts',
-    // What the worker loads for an agent with a model.
-    model: 'src/service/agents/model/agent.ts',
+    model: 'model:',
+    ...Object.fromEntries(PROVIDERS.map((name) => [name, `@ai-sdk/${name}`])),
     inside: 'src/service/isolation/inside.ts',
     // What bin/acs.cjs loads before main.js, on Node 22 and newer.
     'compile-cache': 'src/local/compile-cache.ts',
@@ -68,12 +101,12 @@ const processes = {
   },
   outdir: 'dist',
   format: 'cjs',
-  plugins: [ownFile],
+  plugins: [ownFiles, modelTable],
   // The other form of jq-wasm reads import.meta.url, which a CommonJS file does not have.
   alias: { 'jq-wasm': path.join(JQ, 'index.cjs') },
 };
 const built = await Promise.all([
-  commandLine({ ...options, plugins: [lazyBuiltins], alias: CONF_WRITER }, HELP),
+  commandLine({ ...options, plugins: [modelTable, lazyBuiltins], alias: CONF_WRITER }, HELP),
   build(processes),
 ]).catch((error) => {
   if (!error.errors) throw error;
@@ -86,8 +119,11 @@ rmSync(fresh, { recursive: true, force: true });
 for (const folder of ['help', 'openapi']) mkdirSync(path.join(fresh, folder), { recursive: true });
 for (const { path: file, contents } of built.flatMap(({ outputFiles }) => outputFiles))
   writeFileSync(path.join(fresh, path.basename(file)), contents);
+// What a sandbox has in place of a file with secrets (isolation/bubblewrap.ts).
+writeFileSync(path.join(fresh, 'empty'), '');
 writeFileSync(path.join(fresh, 'package.json'), '{ "type": "commonjs" }\n');
 copyFileSync(path.join(JQ, 'build/jq.wasm'), path.join(fresh, 'jq.wasm'));
+copyFileSync(path.join(root, MODEL_TABLE), path.join(fresh, path.basename(MODEL_TABLE)));
 
 const load = createRequire(path.join(fresh, 'none.cjs'));
 const { helpPages } = load('./scripts.js')[HELP];
@@ -107,11 +143,13 @@ const chunks = Object.fromEntries(
     ]),
 );
 const inputs = [...new Set(Object.values(chunks).flat())].sort();
-writeFileSync(path.join(fresh, 'licenses.txt'), licenses(root, inputs));
+writeFileSync(path.join(fresh, 'licenses.txt'), licenses(root, inputs, MODEL_TABLE));
 // Not published: which source went into which file, for the tests of the start and of a build that
 // is out of date.
 const read = outputs.flatMap(([, { inputs: all }]) => Object.keys(all));
-const sources = [...new Set(read)].filter((input) => input.startsWith('src/')).sort();
+const sources = [...new Set([...read, MODEL_TABLE])]
+  .filter((input) => input.startsWith('src/'))
+  .sort();
 const meta = { version, sources, digest: digest(root, sources), chunks };
 writeFileSync(path.join(fresh, 'meta.json'), `${JSON.stringify(meta, null, 2)}\n`);
 

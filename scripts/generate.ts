@@ -5,16 +5,17 @@
  */
 import { TOPIC_PAGES } from '../src/commands/help/index.ts';
 import type { List, Page } from '../src/commands/help/page.ts';
-import { TOPICS } from '../src/commands/shared/declare.ts';
+import type { TOPICS } from '../src/commands/shared/declare.ts';
 import { allCommands } from './commands.ts';
 import { ROUTES_PAGE, routesPage } from './served-routes.ts';
 import { quirksPage, QUIRKS_PAGE, readQuirks, serverSources } from './server-quirks.ts';
 
-const TITLES: Record<(typeof TOPICS)[number], string> = {
+/** Of the topics that have a page in docs/. */
+const TITLES = {
   'exit-codes': 'Exit codes',
   environment: 'Server, key and environment variables',
   output: 'Output',
-};
+} satisfies Partial<Record<(typeof TOPICS)[number], string>>;
 
 /** Every generated file: content by path, relative to the package. */
 export async function generatedFiles(root: string): Promise<Record<string, string>> {
@@ -28,9 +29,9 @@ export async function generatedFiles(root: string): Promise<Record<string, strin
  * help`.
  */
 export async function referencePages(): Promise<Record<string, string>> {
-  const topics = TOPICS.map((topic) => [
+  const topics = Object.entries(TITLES).map(([topic, title]) => [
     `docs/${topic}.md`,
-    document(TITLES[topic], `acs help ${topic}`, TOPIC_PAGES[topic]),
+    document(title, `acs help ${topic}`, TOPIC_PAGES[topic as keyof typeof TITLES]),
   ]);
   return {
     'docs/commands.md': await commandList(),

@@ -10,7 +10,15 @@ const INTRO = `A route of an OpenHands server is served by the local service whe
 - \`acs (probe)\`: every command, when it connects to a server.
 - \`sdk\`: \`RemoteConversation\` and \`RemoteWorkspace\` of openhands-sdk 1.11.5 and 1.58.0; \`sdk 1.11.5\`: that release only. \`cloud workspace\`: \`OpenHandsCloudWorkspace\` of openhands-workspace 1.58.0; \`cloud workspace 1.11.5\`: of releases up to 1.11.5. \`openhands-api skill\`: the client in the repository OpenHands/extensions. \`openhands CLI\`: release 1.16.0. \`typescript-client\`: @openhands/typescript-client 1.39.0.
 - \`local app server\`: the app server of the local service, for a request of a client. Routes below \`/local/\` are the local service's own; OpenHands servers do not have them.
-- Key \`-\`: served without a key. Routes of the secrets of a sandbox require the key of that sandbox, the page of a conversation the cookie of a link that \`acs conv open\` has made.`;
+- Key: \`yes\` is the key of the server, \`sandbox\` that of the sandbox in the path, \`cookie\` the cookie of a link that \`acs conv open\` has made; a route with \`-\` is served without a key.`;
+
+const KEYS = {
+  key: 'yes',
+  open: '-',
+  sandboxKey: 'sandbox',
+  pageCookie: 'cookie',
+  pageLink: 'cookie',
+};
 
 type Row = [method: string, path: string, key: string, callers: string];
 
@@ -36,7 +44,7 @@ export function routesPage(): string {
 }
 
 function rowOf({ method, path, access, callers }: RouteDeclaration): Row {
-  return [method, path, access === undefined ? 'yes' : '-', callers];
+  return [method, path, KEYS[access ?? 'key'], callers];
 }
 
 function section(title: string, rows: Row[]): string {

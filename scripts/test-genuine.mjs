@@ -1,6 +1,6 @@
 /**
- * The contract of acs on every server it promises to work with: the local service, and genuine
- * servers of three releases on loopback; and clients of other projects on the local service. Prints
+ * The contract of acs on every server it promises to work with: the local service, genuine servers
+ * of three releases and a genuine backend on loopback; and clients of other projects on the local service. Prints
  * a table of cases and targets; ends with 1 when a case failed, more than two were flaky, or a
  * target could not be set up.
  *
@@ -16,16 +16,17 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
-import { CLIENTS, RELEASES, setUp } from '../test/genuine/set-up.mjs';
+import { AUTOMATION, BACKENDS, CLIENTS, RELEASES, setUp } from '../test/genuine/set-up.mjs';
 import { endProcessesOf } from './genuine/processes.mjs';
 import { runSuite } from './genuine/suite.mjs';
 import { present } from './genuine/table.mjs';
 import { joined, score, titleOf, withSecondRun } from './genuine/verdicts.mjs';
 
 const LOCAL = ['local', 'local-v0'];
-const TARGETS = [...LOCAL, ...CLIENTS, ...RELEASES];
+const GENUINE = [...BACKENDS, ...RELEASES];
+const TARGETS = [...LOCAL, ...CLIENTS, ...GENUINE];
 /** The order in which targets begin: those that take longest first. */
-const LONGEST_FIRST = ['1.11.0', '1.6.0', '1.4.0', ...LOCAL, ...CLIENTS];
+const LONGEST_FIRST = ['1.11.0', '1.6.0', '1.4.0', ...BACKENDS, ...LOCAL, ...CLIENTS];
 /** How many targets run beside each other: genuine servers mostly wait. */
 const LANES = 4;
 
@@ -76,9 +77,11 @@ async function main() {
 /** One after the other: each keeps all cores busy. Why a target has no environment, by its name. */
 async function setUpAll(names) {
   const problems = new Map();
+  const isBackend = (name) => BACKENDS.includes(name);
   for (const name of names.filter((each) => !LOCAL.includes(each))) {
     try {
-      await setUp(name, (text) => say(`${name}: ${text}`));
+      for (const part of isBackend(name) ? [name, AUTOMATION] : [name])
+        await setUp(part, (text) => say(`${part}: ${text}`));
     } catch (error) {
       problems.set(name, `could not be set up: ${error.message}`);
       say(`${name}: ${problems.get(name)}`);
@@ -119,7 +122,7 @@ async function runAll(names, problems, { pattern, lists }) {
     const problem = problems.get(name) ?? null;
     // The cases of a release, when all of them run, are shared out to two servers.
     const parts =
-      RELEASES.includes(name) && pattern === undefined && only === undefined
+      GENUINE.includes(name) && pattern === undefined && only === undefined
         ? ['1/2', '2/2']
         : [undefined];
     return parts.map((part) => ({
@@ -162,7 +165,7 @@ async function runTarget({ name, problem, pattern, only, part, newFolder, stop }
     result.problem = 'no case ran: the server did not start (see above)';
   } else if (stop.aborted) result.problem = 'stopped before its end';
   else if (ended !== 0 && failed.length === 0) result.problem = `the run ended with ${ended}`;
-  else if (failed.length > 0 && RELEASES.includes(name)) {
+  else if (failed.length > 0 && GENUINE.includes(name)) {
     say(`${name}: running ${failed.length} failed cases once more`);
     const options = { folder: newFolder(), only: failed.map(titleOf), stop };
     result.entries = withSecondRun(entries, (await runOn(name, options)).entries);
@@ -176,7 +179,7 @@ async function runTarget({ name, problem, pattern, only, part, newFolder, stop }
  */
 async function runOn(name, options) {
   const run = await runSuite(name, options);
-  if (!RELEASES.includes(name)) return run;
+  if (!GENUINE.includes(name)) return run;
   for (const command of await endProcessesOf(options.folder))
     say(`${name}: ended a process that it left: ${command}`);
   return run;

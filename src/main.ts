@@ -158,6 +158,9 @@ function spoken(stream: OutputStream): OutputStream {
     get columns() {
       return stream.columns;
     },
+    get rows() {
+      return stream.rows;
+    },
   };
 }
 

@@ -89,6 +89,17 @@ describe('the package', () => {
     ).toEqual([]);
   });
 
+  it('has the library of each provider in a file of its own, without what that shares', () => {
+    const { chunks } = JSON.parse(read('dist/meta.json')) as { chunks: Record<string, string[]> };
+    const librariesOf = (file: string) =>
+      new Set(chunks[file]?.map((input) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1]));
+
+    for (const name of ['anthropic', 'google', 'openai']) {
+      expect([...librariesOf(`${name}.js`)]).toEqual([`@ai-sdk/${name}`]);
+      expect(librariesOf('model.js')).not.toContain(`@ai-sdk/${name}`);
+    }
+  });
+
   it('pins each dependency to one version', () => {
     const all = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
 
@@ -235,6 +246,8 @@ describe('the documentation of the package', () => {
 
 describe('.ci/run', () => {
   const folder = folderOfEachTest();
+  const functionOf = (name: string): string =>
+    new RegExp(`^${name}\\(\\) \\{\n.*?^\\}`, 'ms').exec(read('.ci/run'))?.[0] ?? '';
 
   it.each([
     [
@@ -247,16 +260,30 @@ describe('.ci/run', () => {
     ],
     [{ numPassedTests: 7, numFailedTests: 0 }, '7 passed, 0 failed\n'],
   ])('ends with the counts of %j', async (report, printed) => {
-    const functionOf = (name: string) =>
-      new RegExp(`^${name}\\(\\) \\{\n.*?^\\}`, 'ms').exec(read('.ci/run'))?.[0] ?? '';
     const file = path.join(folder.path, 'report.json');
     writeFileSync(file, JSON.stringify(report));
     const script = [
-      'set -euo pipefail; passed=0 failed=0 not_run=0',
+      'set -euo pipefail; passed=0 failed=0 not_run=0 work=$2',
       functionOf('add_counts'),
       functionOf('summary'),
       'add_counts "$1"; add_counts /nonexistent; summary',
     ].join('\n');
-    expect((await run('bash', ['-c', script, 'bash', file])).stdout).toBe(printed);
+    const { stdout } = await run('bash', ['-c', script, 'bash', file, folder.path]);
+    expect(stdout).toBe(printed);
+  });
+
+  it('collects the names of failed cases', async () => {
+    const file = path.join(folder.path, 'report.json');
+    const assertionResults = [
+      { status: 'failed', fullName: 'acs --version prints "it" in `one` line' },
+      { status: 'passed', fullName: 'acs --help prints help' },
+    ];
+    const counts = { numPassedTests: 1, numFailedTests: 1, numPendingTests: 0 };
+    writeFileSync(file, JSON.stringify({ ...counts, testResults: [{ assertionResults }] }));
+    const script = `passed=0 failed=0 not_run=0 work=$2\n${functionOf('add_counts')}\nadd_counts "$1"`;
+    await run('bash', ['-c', script, 'bash', file, folder.path]);
+    expect(readFileSync(path.join(folder.path, 'failed'), 'utf8')).toBe(
+      '  acs --version prints "it" in `one` line\n',
+    );
   });
 });

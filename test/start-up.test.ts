@@ -106,7 +106,7 @@ describe.each([
   { line: 'help exit-codes', most: { files: 0, kilobytes: 0 } },
   { line: 'conv show --help', most: { files: 0, kilobytes: 0 } },
   { line: '__complete -- completion b', most: { files: 2, kilobytes: 112 } },
-  { line: 'conv --no-color --help', most: { files: 3, kilobytes: 132 } },
+  { line: 'conv --no-color --help', most: { files: 3, kilobytes: 136 } },
 ])('acs $line', ({ line, most }) => {
   const args = line.split(' ');
 
@@ -194,7 +194,7 @@ describe('a list with its request and its table', () => {
       /conv\/(new|follow|wait|send|resume|diff|events)|runs\/(tracker|follower|poll)/.test(source),
     );
     const ofServers = sources.filter((source) =>
-      /^src\/client\/(v0|both|agent-server|probe|secrets|settings|v1\/(start|follow|settings|diff|send))/.test(
+      /^src\/client\/(v0|both|agent-server\/(?!event-records|state)|probe|secrets|settings|v1\/(start|follow|settings|diff|send))/.test(
         source,
       ),
     );

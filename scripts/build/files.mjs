@@ -120,7 +120,7 @@ export async function commandLine(options, script) {
     ]),
     outdir: 'dist',
     format: 'cjs',
-    plugins: [links, ...options.plugins],
+    plugins: [...options.plugins, links],
   });
 }
 

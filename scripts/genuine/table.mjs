@@ -5,6 +5,7 @@ import { count, titleOf } from './verdicts.mjs';
 
 /** One column for each dialect of a target, and one for the cases that have none. */
 const DIALECTS = ['v1', 'v0'];
+const OF_BACKEND = ['agent'];
 
 /**
  * `results`: for each target `{name, isClient, only?, entries, problem, seconds}`, `only` being the
@@ -19,7 +20,10 @@ export function present(results) {
     grid('of a server', servers.map(columnOf(undefined))),
     grid(
       'of a conversation',
-      servers.flatMap((result) => DIALECTS.map((dialect) => columnOf(dialect)(result))),
+      servers.flatMap((result) => {
+        const isBackend = result.entries.some(({ dialect }) => OF_BACKEND.includes(dialect));
+        return (isBackend ? OF_BACKEND : DIALECTS).map((dialect) => columnOf(dialect)(result));
+      }),
     ),
     grid('of a client, with the local service', clients.map(columnOf(undefined))),
     ...results.map(({ name, only }) =>

@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 
 export interface Clock {
-  /** Milliseconds since the epoch. */
   now(): number;
   /** Rejects with the signal's reason when it aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

@@ -37,7 +37,6 @@ export type ErrorDetails = CommonDetails &
 export type RequestDetails = CommonDetails & { status?: number; request: NamedRequest };
 
 interface CommonDetails {
-  /** The URL of the server, where the error names no request. */
   server?: string;
   hint?: string;
   /** Whether the same command may succeed later without any change. */
@@ -66,7 +65,6 @@ export class AppError extends Error {
     return this.details.exitCode ?? EXIT_CODES[this.kind];
   }
 
-  /** A copy with these details in place of its own. */
   with(details: Partial<ErrorDetails>): AppError {
     return new AppError(this.kind, this.message, { ...this.details, ...details } as ErrorDetails);
   }
@@ -74,7 +72,6 @@ export class AppError extends Error {
 
 /** A request as a dry run prints it; secrets are redacted. */
 export interface DryRunRequest extends NamedRequest {
-  /** Null without a body. */
   body: unknown;
 }
 
@@ -108,7 +105,6 @@ export function isFailure(error: unknown): error is AppError {
   return isAppError(error) && error.kind !== 'interrupted';
 }
 
-/** Whether an error is an AppError of one of these kinds. */
 export function isOfKind(...kinds: ErrorKind[]): (error: unknown) => error is AppError {
   return (error): error is AppError => isAppError(error) && kinds.includes(error.kind);
 }

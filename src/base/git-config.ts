@@ -30,7 +30,6 @@ const DEFAULTS = `
   .trim()
   .split(/\s+/);
 
-/** Arguments of git, before those of a command. */
 export const GIT_DEFAULTS = DEFAULTS.flatMap((setting) => ['-c', setting]);
 
 /**

@@ -9,7 +9,6 @@ export interface HeldLock {
   release(): void;
 }
 
-/** Throws errors of the file system. */
 export function takeLock(file: string): HeldLock | ProcessIdentity {
   const text = JSON.stringify({ ...selfIdentity(), folder: folderIdentity(path.dirname(file)) });
   const mine = `${file}.${randomBytes(6).toString('hex')}`;

@@ -19,7 +19,7 @@ import { createSecretKeeper, type SecretKeeper } from '../base/text/redact.ts';
 import { once } from '../base/once.ts';
 import { configDirectory } from '../local/config-directory.ts';
 import { createServers, keyReaders, type Parts } from './create-context/servers.ts';
-import { ignoreInterrupts, stopProcess, watchTerminal } from './create-context/signals.ts';
+import type { TerminalEvents } from '../terminal/status-line.ts';
 
 declare const ACS_VERSION: string;
 
@@ -31,8 +31,7 @@ export interface ProgramContext extends Context {
 
 export function createContext(platform: Platform): ProgramContext {
   const { clock, signal, env } = platform;
-  // Keys that are not used are masked too: they may be given in the wrong place, and be repeated in
-  // an error.
+  // Unused keys are masked too: one in the wrong place may be repeated in an error.
   const secrets = createSecretKeeper(KEY_VARIABLES.flatMap((name) => env[name] ?? []));
   const globals = (): GlobalOptions => context.globals;
   const messages = messagesOf(platform, globals, secrets);
@@ -132,11 +131,24 @@ function terminalOf({ platform, globals, secrets }: Parts): Terminal {
     },
     keepSecret: secrets.keep,
     redact: secrets.text,
-    async progress(text, elsewhere) {
+    async progress(text, elsewhere, above) {
       const { createProgress, NOTHING } = await import('../terminal/progress.ts');
       if (isQuiet(globals())) return NOTHING;
       const watch = watchTerminal;
-      return createProgress({ io, env, globals: globals(), signal, watch, text, elsewhere });
+      return createProgress({ io, env, globals: globals(), signal, watch, text, elsewhere, above });
+    },
+    async screen(lines, status) {
+      const { StatusLine } = await import('../terminal/status-line.ts');
+      const colors = { isTTY: io.stdout.isTTY, env, color: globals().color };
+      return new StatusLine({
+        // The lines are data.
+        io: { stderr: io.stdout, stdout: io.stderr },
+        palette: await paletteFor(colors),
+        text: status,
+        above: lines,
+        signal,
+        watch: watchTerminal,
+      });
     },
     prompt: once(async () => {
       if (!terminal.interactive) {
@@ -174,9 +186,21 @@ function gitOf(platform: Platform): Git {
     readRepository: async (text) => (await load()).parseRepository(text),
     branchOnRemote: async (remote, branch, dir = cwd) =>
       await (await load()).branchOnRemote(remote, branch, { cwd: dir, env, signal }),
+    branchCommit: async (branch, dir) =>
+      await (await load()).branchCommit(branch, { cwd: dir, env, signal }),
+    localBranches: async () => await (await load()).localBranches({ cwd, env, signal }),
+    prove: async (dir) => await (await load()).writeProof({ cwd: dir, env, signal }),
     async retriever() {
       const { Retriever } = await import('../local/checkout/pull.ts');
       return new Retriever({ env, signal });
+    },
+    async uncommitted(dir) {
+      const { listUncommitted } = await import('../local/checkout/snapshot.ts');
+      return await listUncommitted(dir, { env, signal });
+    },
+    async snapshot(checkout, names) {
+      const { snapshot } = await import('../local/checkout/snapshot.ts');
+      return await snapshot(checkout, names, { env, signal });
     },
   };
 }
@@ -199,10 +223,11 @@ function profilesOf({ platform, notice }: Parts): Profiles {
 }
 
 function localOf({ platform, notice }: Parts): Local {
-  const { cwd, env, signal } = platform;
+  const { cwd, env, home, signal } = platform;
   return {
     env,
     cwd,
+    home,
     service: once(async () => {
       const { createLocalService } = await import('./create-context/local-service.ts');
       const log = (line: string) => void notice(line).catch(() => undefined);
@@ -220,4 +245,38 @@ function localOf({ platform, notice }: Parts): Local {
       },
     }),
   };
+}
+
+function watchTerminal({ onResize, onStop, onContinue }: TerminalEvents): () => void {
+  const stop = (): void => {
+    onStop?.();
+    // Without a listener the signal does what the shell that started the process has set.
+    process.off('SIGTSTP', stop);
+    stopProcess();
+    process.on('SIGTSTP', stop);
+    onContinue();
+  };
+  if (onStop !== undefined) process.on('SIGTSTP', stop);
+  process.on('SIGCONT', onContinue);
+  process.on('SIGWINCH', onResize);
+  return () => {
+    process.off('SIGTSTP', stop);
+    process.off('SIGCONT', onContinue);
+    process.off('SIGWINCH', onResize);
+  };
+}
+
+function ignoreInterrupts(): () => void {
+  const listeners = process.listeners('SIGINT');
+  const ignore = (): void => undefined;
+  process.on('SIGINT', ignore);
+  for (const listener of listeners) process.off('SIGINT', listener);
+  return () => {
+    for (const listener of listeners) process.on('SIGINT', listener);
+    process.off('SIGINT', ignore);
+  };
+}
+
+function stopProcess(): void {
+  process.kill(process.pid, 'SIGTSTP');
 }

@@ -78,23 +78,13 @@ interface RootFlags extends Pick<
 
 /** Throws `usage` when flags contradict each other. */
 export function readGlobalOptions(root: Command, command: Command): GlobalOptions {
-  const { json, quiet, format, yes, dryRun, debug, requestTimeout, output, ...flags } =
-    root.opts<RootFlags>();
-  const { input, color, pager, jq, ...others } = flags;
-  const formats = new Set<Format>();
-  if (json || (jq !== undefined && format !== 'ndjson')) formats.add('json');
-  if (quiet) formats.add('id');
-  if (format) formats.add(format);
-  if (formats.size > 1) {
-    const names = [...formats].join(', ');
-    const text = `--json, --jq, -q and --format name different formats: ${names}`;
-    throw new AppError('usage', text);
-  }
+  const { json, jq, quiet, format, output, ...flags } = root.opts<RootFlags>();
+  const { input, yes, dryRun, requestTimeout, color, pager, debug, ...others } = flags;
   const isStdout = output !== undefined && STDOUT_NAMES.includes(output);
   return {
     ...others,
     jq,
-    format: [...formats][0],
+    format: namedFormat({ json, jq, quiet, format }),
     [explanationOf(command)?.output ?? 'output']: isStdout ? '-' : output,
     input: input ? 'allowed' : 'never',
     yes: yes ? 'given' : 'not-given',
@@ -104,6 +94,24 @@ export function readGlobalOptions(root: Command, command: Command): GlobalOption
     pager: pager ? 'auto' : 'never',
     debug: debug ? 'on' : 'off',
   };
+}
+
+function namedFormat({
+  json,
+  jq,
+  quiet,
+  format,
+}: Pick<RootFlags, 'json' | 'jq' | 'quiet' | 'format'>): Format | undefined {
+  const formats = new Set<Format>();
+  if (json || (jq !== undefined && format !== 'ndjson')) formats.add('json');
+  if (quiet) formats.add('id');
+  if (format) formats.add(format);
+  if (formats.size > 1) {
+    const names = [...formats].join(', ');
+    const text = `--json, --jq, -q and --format name different formats: ${names}`;
+    throw new AppError('usage', text);
+  }
+  return [...formats][0];
 }
 
 /** Before the command line is parsed. */

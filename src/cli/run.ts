@@ -12,7 +12,6 @@ import {
   type ErrorKind,
 } from '../base/errors.ts';
 import { declareRoot, guessFormat, readGlobalOptions } from './global-options.ts';
-import { isSecretName } from '../base/text/secret-names.ts';
 
 declare const ACS_VERSION: string;
 
@@ -64,8 +63,8 @@ export async function run(argv: readonly string[], context: ProgramContext): Pro
 function withoutProgram({ root, argv }: Line): readonly string[] {
   const dashes = argv.indexOf('--');
   const command = commandPath(root, argv).at(-1);
-  if (dashes === -1 || command === undefined || failureCodeOf(command) === undefined) return argv;
-  command.setOptionValue('program', argv.slice(dashes + 1));
+  if (dashes === -1 || explanationOf(command)?.afterDashes !== 'program') return argv;
+  command?.setOptionValue('program', argv.slice(dashes + 1));
   return argv.slice(0, dashes);
 }
 
@@ -107,8 +106,11 @@ async function handleFailure(line: Line, thrown: unknown): Promise<number> {
     if (words === null) return await printHelp(line);
     error = await root.parseAsync(words, { from: 'user' }).catch((failure: unknown) => failure);
   }
-  if (error instanceof CommanderError)
-    return await report(line, usageError(error, helpOf(commandPath(root, argv))));
+  if (error instanceof CommanderError) {
+    const { usageError } = await import('./usage-error.ts');
+    const names = commandPath(root, argv).map((command) => command.name());
+    return await report(line, await usageError(error, names, root, context));
+  }
   await context.out.abandon();
   if (isDryRunStop(error)) {
     await printRequests(context, error.requests);
@@ -183,14 +185,15 @@ async function report({ context, argv, root }: Line, error: AppError): Promise<n
     const palette = await context.terminal.palette();
     // The format of an error in the command line is taken from argv.
     const format = context.globals.format ?? guessFormat(argv);
-    const complete = completed(error, helpOf(commands), context.servers.urls());
+    const help = ['acs', ...commands.map((command) => command.name()), '--help'].join(' ');
+    const complete = completed(error, help, context.servers.urls());
     await stderr.write(errorText(complete, format, { palette, redact, columns }));
   } catch (failure) {
     // stderr is closed too: only the exit code can be reported
     if (!isAppError(failure)) throw failure;
   }
   if (error.kind === 'interrupted') return error.exitCode;
-  return failureCodeOf(commands.at(-1)) ?? error.exitCode;
+  return explanationOf(commands.at(-1))?.failureCode ?? error.exitCode;
 }
 
 const NEXT_STEPS: Partial<Record<ErrorKind, string>> = {
@@ -210,10 +213,6 @@ function completed({ kind, message, details }: AppError, help: string, servers: 
   return new AppError(kind, message, { ...details, hint, ...server });
 }
 
-function helpOf(commands: readonly Command[]): string {
-  return ['acs', ...commands.map((command) => command.name()), '--help'].join(' ');
-}
-
 function commandPath(root: Command, argv: readonly string[]): Command[] {
   const path: Command[] = [];
   for (const word of argv) {
@@ -221,54 +220,4 @@ function commandPath(root: Command, argv: readonly string[]): Command[] {
     if (next) path.push(next);
   }
   return path;
-}
-
-function failureCodeOf(command: Command | undefined): number | undefined {
-  return command && explanationOf(command)?.failureCode;
-}
-
-/** Words of other command lines, and the command that does the same here. */
-const WORDS_OF_OTHERS: Readonly<Record<string, string>> = {
-  approve: 'acs conv confirm',
-  reject: 'acs conv confirm --reject',
-  interrupt: 'acs conv stop',
-  cancel: 'acs conv stop',
-  pause: 'acs sandbox pause',
-  exec: 'acs sandbox exec',
-  config: 'acs settings',
-  version: 'acs --version',
-};
-
-const INVALID_OPTION =
-  /^option '(?<name>.+?)' argument '(?<value>[^]*)' is invalid\. It (?<rule>[^]*)$/;
-const INVALID_ARGUMENT =
-  /^command-argument value '(?<value>.*)' is invalid for argument '(?<name>.+)'\. It (?<rule>.*)$/s;
-
-/** Commander ends all of its errors with 1; here a wrong command line is 2. */
-function usageError({ message }: CommanderError, help: string): AppError {
-  const text = message.replace(/^error: /, '');
-  const invalid = (INVALID_OPTION.exec(text) ?? INVALID_ARGUMENT.exec(text))?.groups;
-  if (invalid !== undefined) {
-    const { name = '', value, rule } = invalid;
-    const flag = /--[\w-]+/.exec(name)?.[0] ?? name;
-    return new AppError('usage', `invalid value '${value}' of ${flag}: it ${rule}`, {
-      hint: `see: ${help}`,
-    });
-  }
-  const [first = '', suggestion = ''] = text.split('\n');
-  const [, command = ''] = /^unknown command '(\w+)'/.exec(first) ?? [];
-  const same = Object.hasOwn(WORDS_OF_OTHERS, command) ? WORDS_OF_OTHERS[command] : undefined;
-  const guess = suggestion.replace(/[()]/g, '').trim().replace(/^D/, 'd');
-  const question = same ? `did you mean ${same}?` : guess;
-  const hint = question === '' ? `see: ${help}` : `${question} See: ${help}`;
-  // An option that does not exist may hold a secret, such as `--api-key=…`: only its name is
-  // repeated.
-  const [, option] = /^unknown option '(--[\w-]+|-\w)/.exec(first) ?? [];
-  if (option === undefined) return new AppError('usage', first, { hint });
-  const isKey = isSecretName(option.replace(/^-+/, ''), 'argument');
-  return new AppError('usage', `unknown option '${option}'`, {
-    hint: isKey
-      ? 'the key of a server is given with --api-key-file <path|->, or in ACS_API_KEY'
-      : hint,
-  });
 }

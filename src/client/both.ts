@@ -1,6 +1,6 @@
 /** Servers that speak both dialects: V1, and V0 for what only V0 has. */
-import { AppError, isAppError, isNotFound, nullIf } from '../base/errors.ts';
-import type { Conversation, Dialect } from '../domain/conversation.ts';
+import { AppError, isNotFound, nullIf, isOfKind } from '../base/errors.ts';
+import type { AppDialect, Conversation, Dialect } from '../domain/conversation.ts';
 import type { NewConversation } from '../domain/new-conversation.ts';
 import { allPages, byId, collectPages } from '../domain/pages.ts';
 import type { Sandbox } from '../domain/sandbox.ts';
@@ -10,19 +10,19 @@ import { startMember, type ProbeFacts } from './shared/features.ts';
 import type { Adapter } from './shared/server.ts';
 
 type Conversations = Adapter['conversations'];
-type ByDialect = Record<Dialect, Conversations>;
+type ByDialect = Record<AppDialect, Conversations>;
 
 /** @param owners the dialects of conversations by id, kept for the other adapters of the command */
 export function createBoth(
   v1: Adapter,
   v0: Adapter,
   facts: ProbeFacts,
-  owners: Map<string, Dialect>,
+  owners: Map<string, AppDialect>,
 ): Adapter {
   const by: ByDialect = { v0: v0.conversations, v1: v1.conversations };
   const merged = mergedList(by, owners);
   const namesSandboxes = facts.features['v0-sandboxes'] === 'present';
-  const kept = (conversation: Conversation, dialect: Dialect) => {
+  const kept = (conversation: Conversation, dialect: AppDialect) => {
     if (conversation.id !== '') owners.set(conversation.id, dialect);
     return conversation;
   };
@@ -47,7 +47,7 @@ export function createBoth(
         try {
           return kept(yield* by[dialect].start(request, options), dialect);
         } catch (error) {
-          if (onlyV0 || !isAppError(error) || error.kind !== 'server') throw error;
+          if (onlyV0 || !isOfKind('server')(error)) throw error;
           if ((error.details.status ?? 0) < 500) throw error;
           const other = dialect === 'v0' ? 'v1' : 'v0';
           await by[other].list({ pageSize: 1 }, null).catch(() => {
@@ -57,11 +57,15 @@ export function createBoth(
           throw error.with({ hint });
         }
       },
-      findStart: (sent) => by[sent.dialect].findStart(sent),
+      findStart: (sent) => by[sideOf(sent)].findStart(sent),
       list: (query, page) =>
         (query.sandboxId !== undefined && !namesSandboxes ? by.v1.list : merged)(query, page),
     }),
   };
+}
+
+function sideOf({ dialect }: { dialect: Dialect }): AppDialect {
+  return dialect === 'v0' ? 'v0' : 'v1';
 }
 
 function needsV0({ body, mcp_config, replay }: NewConversation, facts: ProbeFacts): boolean {
@@ -69,7 +73,7 @@ function needsV0({ body, mcp_config, replay }: NewConversation, facts: ProbeFact
   return 'create_microagent' in body || mcp_config !== null || (replay !== null && !takesReplay);
 }
 
-function mergedList(by: ByDialect, owners: Map<string, Dialect>): Conversations['list'] {
+function mergedList(by: ByDialect, owners: Map<string, AppDialect>): Conversations['list'] {
   const readings = new Map<string, AsyncGenerator<Conversation, void, void>>();
   let pages = 0;
   return async (query, page) => {
@@ -82,7 +86,7 @@ function mergedList(by: ByDialect, owners: Map<string, Dialect>): Conversations[
       const { value } = await reading.next();
       if (value === undefined) return { items, next: null };
       items.push(value);
-      if (value.id !== '') owners.set(value.id, value.dialect);
+      if (value.id !== '') owners.set(value.id, sideOf(value));
     }
     const next = `page-${++pages}`;
     readings.set(next, reading);
@@ -91,7 +95,7 @@ function mergedList(by: ByDialect, owners: Map<string, Dialect>): Conversations[
 }
 
 interface Side {
-  dialect: Dialect;
+  dialect: AppDialect;
   rest: AsyncGenerator<Conversation, void, void>;
   /** Undefined: not read yet; null: the list has ended. */
   first: Conversation | null | undefined;
@@ -101,7 +105,7 @@ async function* newestFirst(
   by: ByDialect,
   query: Parameters<Conversations['list']>[0],
 ): AsyncGenerator<Conversation, void, void> {
-  const side = (dialect: Dialect): Side => {
+  const side = (dialect: AppDialect): Side => {
     const rest = allPages<Conversation>(byId, (page) => by[dialect].list(query, page));
     return { dialect, rest, first: undefined };
   };
@@ -133,7 +137,7 @@ async function fill(side: Side): Promise<void> {
   try {
     side.first = (await side.rest.next()).value ?? null;
   } catch (error) {
-    if (!isAppError(error) || error.kind !== 'server') throw error;
+    if (!isOfKind('server')(error)) throw error;
     const { details, message } = error;
     const dialect = side.dialect.toUpperCase();
     throw new AppError('server', `the list of ${dialect} conversations fails: ${message}`, {

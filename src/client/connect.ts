@@ -1,11 +1,12 @@
 /** The entry to servers, which commands without a server do not load. */
 import { randomUUID } from 'node:crypto';
-import type { Dialect } from '../domain/conversation.ts';
+import type { AppDialect } from '../domain/conversation.ts';
 import { AppError, isFailure, nullIf } from '../base/errors.ts';
 import type { DeviceFlow } from './device-flow.ts';
+import { deferred } from './shared/compose.ts';
 import { readServerFacts, type ServerFacts, featuresThat } from './shared/features.ts';
 import type { Links } from './shared/links.ts';
-import type { ModelEndpoint } from './model-endpoint.ts';
+import type { ModelEndpoint, ModelInterface } from './model-endpoint.ts';
 import type { ConnectOptions } from './probe.ts';
 import type { Adapter, Server } from './shared/server.ts';
 import { errorBy, routeOf, serverText, statusError, type Answer } from './http/answer.ts';
@@ -15,15 +16,14 @@ import { Redaction } from './http/redaction.ts';
 import { LIMITS_MS, Pace, PACE_LIMITS, type PaceLimit } from './http/time-limits.ts';
 import { Transport, type TransportOptions } from './http/transport.ts';
 
-/**
- * Throws `auth`, `server`, `network`, and `unsupported` for an agent server. The caller closes it.
- */
+/** Throws `auth`, `server`, `network`; `unsupported` for an agent server. The caller closes it. */
 export async function connect(options: ConnectOptions): Promise<Server> {
   const connection = new Connection(options);
   try {
     const facts = await readServerFacts(options, connection.baseUrl, async () => {
-      const { probe } = await import('./probe.ts');
-      return await probe(connection.app(options.signal), options);
+      const { probe, probeStarted } = await import('./probe.ts');
+      const first = connection.facts === null ? probeStarted : probe;
+      return await first(connection.app(options.signal), options);
     });
     connection.facts = facts;
     return await connection.server(facts, options.signal);
@@ -39,23 +39,25 @@ export async function openDeviceFlow(options: Omit<ConnectOptions, 'key'>): Prom
   return new DeviceFlow(connection.app(options.signal), connection.network);
 }
 
-export async function openModelEndpoint(options: ConnectOptions): Promise<ModelEndpoint> {
+export async function openModelEndpoint(
+  options: ConnectOptions,
+  api: ModelInterface,
+): Promise<ModelEndpoint> {
   const { ModelEndpoint } = await import('./model-endpoint.ts');
   const connection = new Connection(options);
-  return new ModelEndpoint(connection.model(options), connection.network, options.key);
+  return new ModelEndpoint(connection.model(options), connection.network, options.key, api);
 }
 
 class Connection {
   readonly baseUrl: string;
   readonly network: Network;
-  /** Null during the probe. */
   facts: ServerFacts | null = null;
   readonly #options: ConnectOptions;
   readonly #appPace: Pace;
   readonly #agentPaces = new Map<string, Pace>();
-  readonly #starts: Links['starts'] = { record: null };
-  readonly #records: Links['records'] = new WeakMap();
-  readonly #owners = new Map<string, Dialect>();
+  readonly #starts: Links['starts'] = { record: null, backend: null };
+  #starting: Promise<unknown> | null = null;
+  readonly #owners = new Map<string, AppDialect>();
 
   constructor(options: ConnectOptions) {
     this.#options = options;
@@ -78,9 +80,10 @@ class Connection {
       signal,
       mode,
       starts: this.#starts,
-      records: this.#records,
       features: facts,
       app: this.app(signal, usualTimeoutMs),
+      appUntil: (other) => this.app(other, usualTimeoutMs),
+      appKey: this.#options.key,
       agent: (url, key) => this.#agent({ signal, usualTimeoutMs }, url, key),
       notice: (text) => notice?.(text),
       randomId: () => randomUUID(), // node:crypto is loaded when one is needed
@@ -92,7 +95,10 @@ class Connection {
     const v0 = now.dialects.includes('v0')
       ? (await import('./v0/index.ts')).createV0(linksWith(LIMITS_MS.requestV0), now)
       : null;
-    if (v1 === null && v0 === null && this.#options.use !== 'calls')
+    const backend = now.dialects.includes('agent')
+      ? (await import('./backend/index.ts')).createBackend(links)
+      : null;
+    if (v1 === null && v0 === null && backend === null && this.#options.use !== 'calls')
       throw new AppError(
         'unsupported',
         'the URL is that of an agent server in a sandbox, not of an app server',
@@ -106,10 +112,16 @@ class Connection {
     const adapter = (
       v1 !== null && v0 !== null
         ? (await import('./both.ts')).createBoth(v1, v0, now, this.#owners)
-        : (v1 ?? v0)
+        : (v1 ?? v0 ?? backend)
     ) as Adapter;
     return {
       ...adapter,
+      automations: deferred(async () =>
+        (await import('./automations/index.ts')).createAutomations(links, now),
+      ),
+      models: deferred(async () =>
+        (await import('./models.ts')).createModels(links, now, adapter.modelProfiles),
+      ),
       info: {
         base_url: baseUrl,
         dialect: now.dialects[0] ?? 'v1',
@@ -137,7 +149,11 @@ class Connection {
     };
   }
 
-  app(signal: AbortSignal, usualTimeoutMs?: number): Transport {
+  app(
+    signal: AbortSignal,
+    usualTimeoutMs?: number,
+    whenStarted = () => this.#whenStarted(signal),
+  ): Transport {
     const { key } = this.#options;
     const transport: Transport = new Transport({
       ...this.#common(),
@@ -146,6 +162,7 @@ class Connection {
       baseUrl: this.baseUrl,
       pace: this.#appPace,
       restart: this.#options.restart,
+      whenStarted,
       // Both names are right for every flavour and release (interface 1.1).
       headers: key === null ? {} : { authorization: `Bearer ${key}`, 'x-session-api-key': key },
       refused: (answer) => this.#refusal(transport, answer),
@@ -155,13 +172,13 @@ class Connection {
     return transport;
   }
 
-  model({ signal, key, clock }: Pick<ConnectOptions, 'signal' | 'key' | 'clock'>): Transport {
+  model({ signal, clock }: Pick<ConnectOptions, 'signal' | 'clock'>): Transport {
     return new Transport({
       ...this.#common(),
       signal,
       baseUrl: this.baseUrl,
       pace: new Pace(() => null, clock),
-      headers: key === null ? {} : { authorization: `Bearer ${key}` },
+      headers: {},
       refused: (answer) => Promise.resolve(statusError(answer)),
     });
   }
@@ -196,9 +213,27 @@ class Connection {
     return { network: this.network, clock, mode, requestTimeoutMs, log, notice };
   }
 
+  /** The facts of a backend are cached, so no probe has waited for it. */
+  async #whenStarted(signal: AbortSignal): Promise<boolean> {
+    const options = { ...this.#options, signal };
+    if (options.startUp === 'once' || !this.facts?.now.dialects.includes('agent')) return false;
+    this.#starting ??= import('./probe.ts')
+      .then(({ probeStarted }) =>
+        probeStarted(
+          this.app(signal, undefined, () => Promise.resolve(false)),
+          options,
+        ),
+      )
+      .finally(() => (this.#starting = null));
+    await this.#starting;
+    return true;
+  }
+
   #appLimit(): PaceLimit | null {
     const { rate, local } = this.#options;
     if (rate !== undefined) return { perSecond: rate, burst: Math.max(1, Math.min(10, rate)) };
+    // An agent server has no limit (interface 8.2).
+    if (this.facts?.now.dialects.includes('agent')) return null;
     const flavour = local ? 'local' : this.facts?.now.flavour;
     return flavour === 'local' ? null : PACE_LIMITS[flavour === 'cloud' ? 'cloud' : 'self-hosted'];
   }
@@ -221,7 +256,6 @@ class Connection {
   }
 }
 
-/** The error of a 401 or 403 where the server accepts the key. */
 async function notAllowed(answer: Answer): Promise<AppError> {
   const route = routeOf(answer);
   if (answer.status === 401 && route.endsWith('/settings')) {

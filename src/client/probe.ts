@@ -29,7 +29,6 @@ import type { Transport } from './http/transport.ts';
 import { cut } from '../base/text/well-formed.ts';
 
 export interface ConnectOptions {
-  /** http(s); a path prefix is allowed. */
   baseUrl: string;
   key: string | null;
   secrets?: SecretKeeper;
@@ -39,7 +38,6 @@ export interface ConnectOptions {
   env: Readonly<Record<string, string | undefined>>;
   clock: Clock;
   signal: AbortSignal;
-  /** In `dry-run` reads are sent, the first write throws DryRunStop. */
   mode: 'live' | 'dry-run';
   requestTimeoutMs?: number;
   rate?: number;
@@ -49,6 +47,8 @@ export interface ConnectOptions {
   /** For the local service: starts it again when it has ended since it was found. */
   restart?: (() => Promise<unknown>) | undefined;
   use?: 'calls' | undefined;
+  /** `once`: a gateway that answers 502 is an error at once. */
+  startUp?: 'once' | undefined;
 }
 
 const NO_DOCUMENT = {
@@ -64,6 +64,27 @@ const ANSWERS = Array.from({ length: 500 }, (_, index) => index + 100).filter(
 );
 const RIGHT_URL = 'is this the right server? check the URL, the port and the path';
 
+const START_UP_PAUSE_MS = 1_000;
+
+/** Repeats the probe while a gateway answers 502, as before the servers behind it have started. */
+export async function probeStarted(app: Transport, options: ConnectOptions): Promise<Probed> {
+  const { clock, signal, notice, startUp } = options;
+  const endsAtMs = clock.now() + LIMITS_MS.startUp;
+  for (let tries = 1; ; tries++) {
+    try {
+      return await probe(app, options);
+    } catch (error) {
+      if (!isAppError(error) || !isBadGateway(error)) throw error;
+      if (startUp === 'once' || clock.now() + START_UP_PAUSE_MS > endsAtMs)
+        throw error.with({ hint: 'the server may be starting: try again in a minute' });
+      const seconds = LIMITS_MS.startUp / 1000;
+      if (tries === 1)
+        notice?.(`${app.baseUrl} answers 502; acs waits up to ${seconds} s for it to start`);
+      await clock.sleep(START_UP_PAUSE_MS, signal);
+    }
+  }
+}
+
 /** Throws `network`, `auth`, `rate-limited`, and `server` for what is no OpenHands server. */
 export async function probe(app: Transport, options: ConnectOptions): Promise<Probed> {
   const { clock, local } = options;
@@ -75,30 +96,28 @@ export async function probe(app: Transport, options: ConnectOptions): Promise<Pr
     request('/api/options/config'),
   ]);
   const [documentAnswer, webClientAnswer, countAnswer, optionsAnswer] = answers;
-  if (answers.every(isAppError)) throw documentAnswer;
+  if (answers.every(isAppError)) throw answers.find(isBadGateway) ?? documentAnswer;
   const document = documentFacts(json(documentAnswer));
   const webClient = json(webClientAnswer);
   const serverOptions = json(optionsAnswer);
-  const spoken = document ?? spokenBy(webClient, json(countAnswer), serverOptions);
-  const { v1, v0 } = spoken;
+  const known = document ?? withoutDocument(webClient, json(countAnswer), serverOptions);
+  const { v1, v0, isLocal, version, features, v1_start_members } = known;
   const refusal = [
     v1 || !v0 ? countAnswer : null,
     // Without a document only this 401 identifies V0 and a wrong key (quirks/unchecked-key.ts).
     v0 || document === null ? optionsAnswer : null,
   ].find(isRefusal);
   if (refusal !== undefined) throw keyError(options, refusal);
-  const isAgent = async () => {
-    if (isAgentServer(json(documentAnswer))) return true;
-    const isUnknown = statusOf(countAnswer) === 404;
-    return isUnknown && isAgentServer(json(await request('/server_info')));
-  };
-  if (!v1 && !v0 && !(await isAgent())) throw notAServer(answers);
+  if (!v1 && !v0) {
+    const facts = await agentFacts(request, documentAnswer, countAnswer);
+    if (facts === null) throw notAServer(answers);
+    return { facts: { ...facts, probed_at_ms: clock.now() }, holds: 'lasting' };
+  }
   const isNotServed = [401, 403, 404, 405, 410].includes(statusOf(documentAnswer));
-  const { isLocal, version, features, v1_start_members } = document ?? NO_DOCUMENT;
   return {
     facts: {
       format: 2,
-      dialects: (['v1', 'v0'] as const).filter((dialect) => spoken[dialect]),
+      dialects: (['v1', 'v0'] as const).filter((dialect) => known[dialect]),
       flavour: flavourOf(local || isLocal, webClient, serverOptions),
       version,
       features: { ...features },
@@ -110,9 +129,72 @@ export async function probe(app: Transport, options: ConnectOptions): Promise<Pr
   };
 }
 
-/** Without a document; only JSON counts. */
-function spokenBy(webClient: unknown, count: unknown, serverOptions: unknown) {
+/** Releases before are those that app servers start in sandboxes (interface 14). */
+const FIRST_BACKEND = { major: 1, minor: 28 };
+
+/** Null for what is no agent server; without a dialect for one that an app server has started. */
+async function agentFacts(
+  request: ReturnType<typeof requests>,
+  document: Answer | AppError,
+  count: Answer | AppError,
+): Promise<Omit<ProbeFacts, 'probed_at_ms'> | null> {
+  const isAgent = isAgentServer(json(document));
+  if (!isAgent && statusOf(count) !== 404) return null;
+  const [infoAnswer, page] = await Promise.all([
+    request('/server_info'),
+    // An ingress without a front end answers 503, which is not repeated.
+    request('/', [...ANSWERS, ...RETRY_STATUSES]),
+  ]);
+  const info = json(infoAnswer);
+  if (!isAgent && !isAgentServer(info)) return null;
+  const version = isRecord(info) ? optionalText(info, 'version', 'server_info') : null;
+  const isPage = !isAppError(page) && page.status === 200 && /html/.test(page.contentType);
+  const present: Feature[] = [...BACKEND_FEATURES];
+  if (isPage) present.push('web-interface');
+  if (runsContainers(info)) present.push('conversation-containers');
+  const features = FEATURES.map((name) => [name, presenceOf(present.includes(name))] as const);
   return {
+    format: 2,
+    dialects: isOfSandbox(info, version) ? [] : ['agent'],
+    flavour: 'self-hosted',
+    version,
+    features: Object.fromEntries(features) as Features,
+    v1_start_members: null,
+    echoes_ids: true,
+  };
+}
+
+function runsContainers(info: unknown): boolean {
+  if (!isRecord(info)) return false;
+  const { conversation_runtime: runtime, available_conversation_runtimes: others } = info;
+  return runtime === 'docker' || (Array.isArray(others) && others.includes('docker'));
+}
+
+function isOfSandbox(info: unknown, version: string | null): boolean {
+  // The local service starts agent servers for its sandboxes alone.
+  if (isRecord(info) && info['title'] === 'Agent server of the local service') return true;
+  const [, major, minor] = /^(\d+)\.(\d+)/.exec(version ?? '') ?? [];
+  if (major === undefined) return false;
+  const { major: firstMajor, minor: firstMinor } = FIRST_BACKEND;
+  if (Number(major) !== firstMajor) return Number(major) < firstMajor;
+  return Number(minor) < firstMinor;
+}
+
+const BACKEND_FEATURES = [
+  'caller-conversation-id',
+  'delete-conversation',
+  'rename',
+  'settings-schema',
+  'model-profiles',
+  'secrets',
+  'events',
+  'immediate-events',
+] as const satisfies readonly Feature[];
+
+/** Without a document; only JSON counts. */
+function withoutDocument(webClient: unknown, count: unknown, serverOptions: unknown) {
+  return {
+    ...NO_DOCUMENT,
     v1: isRecord(webClient) || typeof count === 'number',
     v0: isRecord(serverOptions) && 'APP_MODE' in serverOptions,
   };
@@ -123,9 +205,9 @@ function requests(app: Transport, { clock, requestTimeoutMs = 0 }: ConnectOption
   const longestMs = Math.max(LIMITS_MS.wholeProbe, 2 * requestTimeoutMs);
   const endsAtMs = clock.now() + longestMs;
   const limits = { timeoutMs: LIMITS_MS.probe, maxBytes: MOST_PROBE_BYTES };
-  return async (path: string): Promise<Answer | AppError> => {
+  return async (path: string, accept = ANSWERS): Promise<Answer | AppError> => {
     try {
-      const sent = app.request({ path, ...limits, accept: ANSWERS, mayBeMissing: true });
+      const sent = app.request({ path, ...limits, accept, mayBeMissing: true });
       const answer = await beforeTime({ clock }, endsAtMs - clock.now(), [sent]);
       if (answer !== 'time') return answer;
       const text = `${app.baseUrl} did not complete a response within ${longestMs / 1000} s`;
@@ -153,9 +235,12 @@ function flavourOf(
   return FLAVOURS.get(isRecord(webClient) ? webClient['app_mode'] : v0Mode) ?? null;
 }
 
-/** 0 where no answer came. */
 function statusOf(answer: Answer | AppError): number {
   return isAppError(answer) ? 0 : answer.status;
+}
+
+function isBadGateway(answer: Answer | AppError): answer is AppError {
+  return isAppError(answer) && answer.details.status === 502;
 }
 
 function json(answer: Answer | AppError): unknown {
@@ -168,11 +253,10 @@ function isRefusal(answer: Answer | AppError | null): answer is Answer {
   return [401, 403].includes(answer.status) && isJsonType(answer.contentType);
 }
 
-/** One of these is an answer. */
 function notAServer(all: readonly (Answer | AppError)[]): AppError {
   // After a transient failure a later probe can still identify the server.
   const isTransient = (each: AppError) => RETRY_STATUSES.has(each.details.status ?? 0);
-  const transient = all.filter(isAppError).find(isTransient);
+  const transient = all.find(isBadGateway) ?? all.filter(isAppError).find(isTransient);
   if (transient !== undefined) return transient;
   const shown = all.find((each) => !isAppError(each)) as Answer;
   const { status, contentType } = shown;
@@ -254,6 +338,7 @@ function readDocument(document: Json) {
     events: has(/\/events(\/search)?$/),
     sandboxes: has(/^\/api\/v1\/sandboxes\/search$/),
     'stored-changes': has(/^\/local\/conversations\/\{\w+\}\/changes$/),
+    'conversation-containers': false,
     'page-links': has(/^\/local\/conversations\/\{\w+\}\/page-link$/, 'post'),
     ...(Object.fromEntries(statedFeatures) as Record<(typeof STATED_FEATURES)[number], boolean>),
   };

@@ -22,8 +22,7 @@ interface ApiOptions {
   include?: boolean;
 }
 
-export function declareApi(root: Command, ctx: Context): void {
-  const command = root.command('api').description('send any request to the server');
+export function declare(command: Command, ctx: Context): void {
   const readMethod = (text: string): RawMethod => {
     const method = RAW_METHODS.find((known) => known === text.toUpperCase());
     if (method === undefined) throw invalidValue(`It must be one of ${RAW_METHODS.join(', ')}.`);
@@ -53,21 +52,18 @@ export function declareApi(root: Command, ctx: Context): void {
         '--format, --jq, --paginate and --output. 400 and 422 are exit code 2, 401 and 403 4, ' +
         '404 5, 409 6, 429 7, 5xx 9.',
     ],
+    isRaw: true,
     json: () => [
       'the answer of the server',
       ['with --paginate', 'the first page, with the items of all pages'],
     ],
     exits: ['not-found', 'conflict', 'rate-limited', 'unknown-outcome', 'unsupported'],
-    examples: [
-      {
-        command: "acs api GET /api/v1/sandboxes/search --paginate --jq '.items[].id'",
-        does: 'filter all pages with a jq expression',
-      },
-      {
-        command: 'acs api PATCH /api/v1/app-conversations/1f0c -f title=Release -F public=true',
-        does: 'send a JSON object',
-      },
-    ],
+    examples: {
+      "acs api GET /api/v1/sandboxes/search --paginate --jq '.items[].id'":
+        'filter all pages with a jq expression',
+      'acs api PATCH /api/v1/app-conversations/1f0c -f title=Release -F public=true':
+        'send a JSON object',
+    },
   });
   command.action((method: RawMethod, path: string, options: ApiOptions) =>
     callServer(method, path, options, ctx),

@@ -1,7 +1,4 @@
-/**
- * `acs __complete` prints lines of a word, a tab and its description; the line `:files` stands for
- * files.
- */
+/** `acs __complete` prints lines of a word, a tab, its description; `:files` stands for files. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command, Argument, Option } from 'commander';
@@ -9,7 +6,7 @@ import type { Context } from './context.ts';
 import type { RecordShape } from '../output/view.ts';
 import { explain, explanationOf, childNamed, TOPICS } from './shared/declare.ts';
 import { oneOf, type WithWords } from './shared/option-parsers.ts';
-import { isAppError } from '../base/errors.ts';
+import { isOfKind, nullIf } from '../base/errors.ts';
 import { safeLine } from '../base/text/safe-text.ts';
 
 /** In `completions/`, with the name that the shell looks for. */
@@ -21,33 +18,30 @@ const SCRIPTS = {
 };
 const SHELLS = Object.keys(SCRIPTS) as (keyof typeof SCRIPTS)[];
 
-export function declareCompletion(root: Command, ctx: Context): void {
-  const command = root.command('completion').description('print a shell completion script');
+export function declare(command: Command, ctx: Context): void {
   command.argument('<shell>', SHELLS.join(', '), oneOf(...SHELLS));
   explain(command, {
     notes: [
       'Completes commands, flags, the values of flags, names of profiles and settings, and, ' +
-        'while the local service is running, its ids with their titles, newest first, and its ' +
-        'paths for `acs api`. It starts nothing, and sends requests only to the local ' +
-        'service; for other servers it offers @last alone.',
+        'while the local service is running, its ids with their titles, newest first, its ' +
+        'paths for `acs api`, and the models of its endpoint. It starts nothing, and sends ' +
+        'requests only to the local service and this endpoint; for other servers it offers ' +
+        '@last alone. --branch offers the branches of the checkout and, as of the last fetch, ' +
+        'of its remote.',
     ],
-    examples: [
-      {
-        command: 'acs completion bash > ~/.local/share/bash-completion/completions/acs',
-        does: 'bash; create the folder first (mkdir -p); start a new shell to use it',
-      },
-      { command: 'acs completion zsh > "${fpath[1]}/_acs"', does: 'zsh' },
-      {
-        command: 'acs completion fish > ~/.config/fish/completions/acs.fish',
-        does: 'fish; create the folder first',
-      },
-    ],
+    examples: {
+      'acs completion bash > ~/.local/share/bash-completion/completions/acs':
+        'bash; create the folder first (mkdir -p); start a new shell to use it',
+      'acs completion zsh > "${fpath[1]}/_acs"': 'zsh',
+      'acs completion fish > ~/.config/fish/completions/acs.fish': 'fish; create the folder first',
+    },
   });
   command.action(async (shell: keyof typeof SCRIPTS) => {
     ctx.out.check(null, 'raw');
     const { root } = ctx.local.machine();
     await ctx.out.raw(await readFile(path.join(root, 'completions', SCRIPTS[shell])));
   });
+  const root = command.parent as Command;
   root
     .command('__complete [words...]', { hidden: true })
     .action(async (words: string[]) => printCandidates(words, root, ctx));
@@ -88,11 +82,12 @@ async function candidates(
   const position = positionAfter(flag === undefined ? before : [...before, flag], root);
   if (position === null) return [];
   const { command, values, operands, open } = position;
-  const { clock, profiles, local } = ctx;
-  const own: Reading = { clock, profiles, local, servers: ctx.servers.of(values) };
+  const { clock, git, profiles, local } = ctx;
+  const own: Reading = { clock, git, profiles, local, servers: ctx.servers.of(values) };
   if (open !== undefined) {
     const list = last.slice(prefix.length).replace(/[^,]*$/, '');
-    const possible = open.long === '--fields' ? fieldsOf(command) : await valuesOf(open, own);
+    const possible =
+      open.long === '--fields' ? fieldsOf(command) : await valuesOf(open, own, pathOf(command));
     return possible
       .filter(({ word }) => !list.split(',').includes(word))
       .map((each) => (each === FILES ? each : { ...each, word: prefix + list + each.word }));
@@ -114,7 +109,7 @@ async function candidates(
 }
 
 /** What candidates are read with; the servers are those of the flags before the word. */
-type Reading = Pick<Context, 'clock' | 'profiles' | 'local' | 'servers'>;
+type Reading = Pick<Context, 'clock' | 'git' | 'profiles' | 'local' | 'servers'>;
 
 interface Position {
   command: Command;
@@ -179,13 +174,13 @@ function fieldsOf(command: Command): Candidate[] {
 async function valuesOf(
   parameter: Option | Argument,
   ctx: Reading,
-  command = '',
+  command: string,
 ): Promise<Candidate[]> {
   const [name = '', form = ''] =
     'flags' in parameter
-      ? [parameter.long, /[<[]([^>\]]+)/.exec(parameter.flags)?.[1]]
-      : [`${command} ${parameter.name()}`, parameter.name()];
-  const names = NAMES.find(([pattern]) => pattern.test(name))?.[1];
+      ? [parameter.long ?? '', /[<[]([^>\]]+)/.exec(parameter.flags)?.[1]]
+      : [parameter.name(), parameter.name()];
+  const names = NAMES.find(([pattern]) => pattern.test(`${command} ${name}`))?.[1];
   // Shells expand what they insert: only plain words, also with {name} in them, are offered.
   if (names !== undefined)
     return (await names(ctx)).filter(({ word }) => /^[\w.@/]([\w.@:+/-]|\{\w+\})*$/.test(word));
@@ -208,7 +203,7 @@ const NAMES: readonly (readonly [
   names: (ctx: Reading) => Promise<Candidate[]>,
 ])[] = [
   [
-    /^--profile$|^(profile (show|use|rename|delete)|login|logout) name$/,
+    / --profile$|^(profile (show|use|rename|delete)|login|logout) name$/,
     async (ctx) =>
       [...(await (await ctx.profiles.store()).list()), { name: 'local' }].map(({ name }) => ({
         word: name,
@@ -248,10 +243,22 @@ const NAMES: readonly (readonly [
         }));
       }),
   ],
-  [/^--sandbox$/, (ctx) => fromLocal(ctx, listSandboxes)],
+  [
+    /^conv (new|chat) --branch$/,
+    async ({ git }) => (await git.localBranches()).map((word) => ({ word })),
+  ],
+  [
+    / --model$/,
+    (ctx) =>
+      fromLocal(ctx, async (server) => {
+        const { listModels } = await import('./shared/model-check.ts');
+        return (await listModels(ctx, server, null, NEWEST)).items.map(({ id }) => ({ word: id }));
+      }),
+  ],
+  [/ --sandbox$/, (ctx) => fromLocal(ctx, listSandboxes)],
   [/^sandbox .* id$/, (ctx) => afterLast(ctx, listSandboxes)],
   [
-    /^--spec$|^specs .* id$/,
+    / --spec$|^specs .* id$/,
     (ctx) =>
       fromLocal(ctx, async ({ specs }) =>
         (await specs.list(null, NEWEST)).items.map(({ id }) => ({ word: id })),
@@ -294,13 +301,9 @@ async function afterLast(
 }
 
 async function activeUrl(ctx: Reading): Promise<string | null> {
-  try {
-    return (await ctx.servers.plan()).base_url;
-  } catch (error) {
-    // No server is assumed here, because stderr is not a terminal.
-    if (isAppError(error) && error.kind === 'config') return null;
-    throw error;
-  }
+  // No server is assumed here, because stderr is not a terminal.
+  const plan = await ctx.servers.plan().catch(nullIf(isOfKind('config')));
+  return plan?.base_url ?? null;
 }
 
 async function fromLocal(

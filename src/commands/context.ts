@@ -1,24 +1,24 @@
 /** What a command is handed: types only. Everything expensive is a function. */
 import type { BranchOnRemote, Checkout, RepositoryChoice } from '../local/checkout/index.ts';
 import type { Retriever } from '../local/checkout/pull.ts';
+import type { UncommittedFile } from '../local/checkout/snapshot.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Emitter } from '../output/emit.ts';
 import type { ProfileStore } from '../local/profiles/store.ts';
 import type { NewKey, ResolvedTarget, TargetPlan } from '../local/profiles/resolve.ts';
 import type { DeviceFlow } from '../client/device-flow.ts';
-import type { ModelEndpoint } from '../client/model-endpoint.ts';
+import type { ModelEndpoint, ModelInterface } from '../client/model-endpoint.ts';
 import type { Server } from '../client/shared/server.ts';
+import type { CheckoutChanges, CheckoutProof } from '../domain/new-conversation.ts';
 import type { LineInput } from '../terminal/line-input.ts';
 import type { Progress, Text } from '../terminal/progress.ts';
 import type { Prompt } from '../terminal/prompt.ts';
+import type { Screen } from '../terminal/status-line.ts';
 import type { LocalService } from '../cli/create-context/local-service.ts';
 import type { Palette } from '../base/text/notice.ts';
 
 export interface OutputStream {
-  /**
-   * Resolves when the stream has taken the bytes; rejects with AppError interrupted (141) when the
-   * reader is gone.
-   */
+  /** Resolves when the stream has taken the bytes; rejects (141) when the reader is gone. */
   write(chunk: string | Uint8Array): Promise<void>;
   readonly isTTY: boolean;
   /** Columns of a terminal; undefined elsewhere. */
@@ -72,21 +72,12 @@ export type ServerChoice = Partial<
 export interface Context {
   readonly globals: GlobalOptions;
   readonly clock: Clock;
-  /**
-   * Aborts on SIGINT, SIGTERM and SIGHUP; its reason is the AppError `interrupted` with the right
-   * exit code.
-   */
+  /** Aborts on SIGINT, SIGTERM and SIGHUP; its reason is an AppError `interrupted`. */
   readonly signal: AbortSignal;
   readonly out: Emitter;
-  /**
-   * Set by a command that ends well in itself but whose outcome is not 0, e.g. `wait` on a run that
-   * failed.
-   */
+  /** Set by a command that ends well but whose outcome is not 0, e.g. `wait` on a failed run. */
   exitCode: number;
-  /**
-   * One line to stderr: plain text, or {"notice":…} with json and ndjson. With -q nothing, unless a
-   * question needs it.
-   */
+  /** A line on stderr, {"notice":…} with json and ndjson. With -q only what a question needs. */
   notice(text: string, of?: 'question'): Promise<void>;
   /** Nothing with -q. */
   warn(text: string): Promise<void>;
@@ -106,16 +97,22 @@ export interface Terminal {
   readonly offTerminal: boolean;
   /** Colours of stderr. */
   palette(): Promise<Palette>;
-  /**
-   * Only with -q: a failure that does not end the command, and that other formats have in a record
-   * or a notice.
-   */
+  /** Only with -q: a failure that other formats have in a record or a notice. */
   quietError(text: string): Promise<void>;
   /** Masks a value in all output from now on; false when it is too short for that, or masked. */
   keepSecret(secret: string): boolean;
   redact(text: string): string;
-  /** Nothing with -q. @param elsewhere `nothing`: what is not a terminal gets no lines */
-  progress(text: Text, elsewhere?: 'lines' | 'nothing'): Promise<Progress>;
+  /**
+   * Nothing with -q. @param elsewhere `nothing`: what is not a terminal gets no lines
+   * @param above safe lines above a text that is a function
+   */
+  progress(
+    text: Text,
+    elsewhere?: 'lines' | 'nothing',
+    above?: () => readonly string[],
+  ): Promise<Progress>;
+  /** Lines on stdout that are drawn again in place, above a status line; they stay at the end. */
+  screen(lines: () => readonly string[], status: () => string): Promise<Screen>;
   prompt(): Promise<Prompt>;
   lineInput(): Promise<LineInput>;
   /** False when there is no browser. */
@@ -128,7 +125,16 @@ export interface Git {
   readRepository(text: string): Promise<RepositoryChoice>;
   /** Whether a remote (a URL, a path, or a remote's name in the checkout `dir`) has a branch. */
   branchOnRemote(remote: string, branch: string, dir?: string): Promise<BranchOnRemote>;
+  /** Null for a branch that neither the checkout nor its copy of the remote has. */
+  branchCommit(branch: string, dir: string): Promise<string | null>;
+  /** Of the checkout and, as of the last fetch, of its `origin`; empty without a checkout. */
+  localBranches(): Promise<string[]>;
+  /** Writes a file into the checkout, which the caller removes. */
+  prove(dir: string): Promise<CheckoutProof>;
   retriever(): Promise<Retriever>;
+  uncommitted(dir: string): Promise<UncommittedFile[]>;
+  /** Writes objects that no branch has. `names`: of uncommitted files. */
+  snapshot(checkout: Checkout, names: readonly string[]): Promise<CheckoutChanges | null>;
 }
 
 export interface Profiles {
@@ -151,7 +157,10 @@ export interface Servers {
   /** Includes servers that failed to open, and not those that were only tried. */
   urls(): readonly string[];
   deviceFlow(baseUrl: string): Promise<DeviceFlow>;
-  modelEndpoint(baseUrl: string, key: string | null): Promise<ModelEndpoint>;
+  modelEndpoint(
+    at: { baseUrl: string; api: ModelInterface },
+    key: string | null,
+  ): Promise<ModelEndpoint>;
   readonly lastConversation: {
     get(origin: string): Promise<string | null>;
     set(origin: string, id: string | null): Promise<void>;
@@ -163,6 +172,7 @@ export interface Servers {
 export interface Local {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  readonly home: string;
   service(): Promise<LocalService>;
   machine(): {
     /** Folder of the package, where bin/, completions/ and dist/ are. */
@@ -186,6 +196,8 @@ export interface ConnectTarget {
   cache?: 'none';
   /** `calls`: an agent server is accepted too; only `call` works there. */
   use?: 'calls' | undefined;
+  /** `once`: a gateway's 502 is an error at once; without it acs waits for the server to start. */
+  startUp?: 'once';
 }
 
 export interface Platform {

@@ -49,11 +49,7 @@ const PROVIDERS: NamedItems<GitProvider> = {
     server.git.disconnect(name, allowLoss ? 'allow' : 'refuse'),
 };
 
-export function declareGitProvider(root: Command, ctx: Context): void {
-  const command = root
-    .command('git-provider')
-    .alias('git-providers')
-    .description('manage the tokens of git providers on the server');
+export function declare(command: Command, ctx: Context): void {
   declareNamedList(command, ctx, PROVIDERS);
   declareSet(command, ctx);
   declareNamedDelete(command, ctx, PROVIDERS).option(
@@ -103,13 +99,11 @@ function declareSet(parent: Command, ctx: Context): void {
     ],
     json: ({ objectForm }) => [objectForm(gitProviderView, 'changed')],
     exits: ['conflict', 'unsupported'],
-    examples: [
-      { command: 'acs git-provider set github', does: 'ask for the token without showing it' },
-      {
-        command: 'acs git-provider set forgejo --host git.example.com --token-file token.txt',
-        does: 'store the token for a self-hosted Forgejo',
-      },
-    ],
+    examples: {
+      'acs git-provider set github': 'ask for the token without showing it',
+      'acs git-provider set forgejo --host git.example.com --token-file token.txt':
+        'store the token for a self-hosted Forgejo',
+    },
   });
   command.action((provider: string, options: SetOptions) => setProvider(ctx, provider, options));
 }
@@ -149,5 +143,5 @@ async function setProvider(
   );
   if (before === 'present')
     await ctx.notice(`the server had a token for ${git_provider}; it was replaced`);
-  await ctx.out.item(gitProviderView, stored, { changed: true });
+  await ctx.out.change(gitProviderView, stored, true, `stored ${what}`);
 }

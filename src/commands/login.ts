@@ -1,9 +1,12 @@
 import type { Command } from 'commander';
 import type { Context } from './context.ts';
-import { AppError, isAppError, isFailure } from '../base/errors.ts';
+import { AppError, isFailure, isOfKind, nullIf } from '../base/errors.ts';
+import { isLoopbackHost, withLoopbackScheme } from '../base/loopback.ts';
+import type { Server } from '../client/shared/server.ts';
 import type { NewKey, Profile } from '../local/profiles/resolve.ts';
 import type { ProfileStore } from '../local/profiles/store.ts';
 import { KEY_VARIABLES } from '../base/text/secret-names.ts';
+import { BACKEND_HERE, isBackendHere, useOfferedKey } from './shared/backend-here.ts';
 import { confirmChange, printWouldDo } from './shared/bulk.ts';
 import { signInByDevice } from './device-sign-in.ts';
 import { explain } from './shared/declare.ts';
@@ -20,11 +23,9 @@ interface LoginOptions {
   check: boolean;
 }
 
-export function declareLogin(root: Command, ctx: Context): void {
-  const command = root
-    .command('login')
+export function declareLogin(command: Command, ctx: Context): void {
+  command
     .argument('[name]', 'name of the profile to store')
-    .description('sign in to a server, and store its URL and key as a profile')
     .option(
       '--key-command <command>',
       'store a command that prints the key, such as that of a password manager',
@@ -43,23 +44,21 @@ export function declareLogin(root: Command, ctx: Context): void {
       'With --device the address and a code are printed to stderr; on a terminal a browser ' +
         'is opened. acs waits until the sign-in is approved, or is refused or expired (exit ' +
         'code 4). A key that the cloud issues for --device is valid for 7 days.',
+      `On a terminal acs looks for Agent Canvas at ${BACKEND_HERE}. For a backend on this ` +
+        'machine it offers the key of LOCAL_BACKEND_API_KEY, else of ' +
+        '~/.openhands/agent-canvas/api-key.txt, which is read after your consent. A host of ' +
+        'this machine without a scheme means http.',
     ],
     json: ({ objectForm }) => [objectForm(profileView, 'changed')],
     exits: ['conflict', 'rate-limited', 'unsupported', 'interrupted'],
-    examples: [
-      {
-        command: `acs login cloud --base-url ${CLOUD_URL} --device`,
-        does: 'sign in to the cloud in a browser',
-      },
-      {
-        command: 'acs login work --base-url https://acs.example.com --api-key-file - < key',
-        does: 'read the key from stdin, in a script',
-      },
-      {
-        command: "acs login work --base-url https://acs.example.com --key-command 'pass show acs'",
-        does: 'leave the key in a password manager',
-      },
-    ],
+    examples: {
+      [`acs login cloud --base-url ${CLOUD_URL} --device`]: 'sign in to the cloud in a browser',
+      'acs login canvas --base-url localhost:8000': 'sign in to Agent Canvas on this machine',
+      'acs login work --base-url https://acs.example.com --api-key-file - < key':
+        'read the key from stdin, in a script',
+      "acs login work --base-url https://acs.example.com --key-command 'pass show acs'":
+        'leave the key in a password manager',
+    },
   });
 }
 
@@ -95,9 +94,9 @@ export async function signIn(
   const { name, base_url } = target;
   await confirmReplacement(ctx, target, await store.get(name));
   // A key is prompted for only where the server was reached.
-  if (ctx.terminal.interactive && options.check && target.source !== 'prompt')
-    await tryUrl(ctx, base_url);
-  const key = await newKey(ctx, target, options);
+  const isReached = ctx.terminal.interactive && options.check;
+  const server = isReached ? await tryUrl(ctx, base_url) : null;
+  const key = await newKey(ctx, target, options, server?.info.dialect === 'agent');
   if (mode === 'dry-run') {
     await printWouldDo(ctx, `would store profile "${name}" for ${base_url}`);
     return null;
@@ -127,9 +126,7 @@ async function chooseTarget(
     const text = 'the profile "local" is the local service: it takes no URL and no key';
     throw new AppError('usage', text, { hint: 'choose another name' });
   }
-  const stored = named === undefined ? null : await store.get(named);
-  const ofProfile = stored && { url: stored.base_url, source: `profile:${stored.name}` };
-  const known = baseUrl === undefined ? ofProfile : { url: baseUrl, source: 'flag' };
+  const known = await namedServer(store, named, baseUrl);
   // A wrong flag is an error before the first prompt.
   store.draft(named ?? 'server', known?.url ?? CLOUD_URL);
   const missing = [
@@ -144,6 +141,17 @@ async function chooseTarget(
   if (server === LOCAL) return LOCAL;
   const name = named ?? (await askForName(ctx, store, server.url));
   return { ...store.draft(name, server.url), source: server.source };
+}
+
+/** Null where neither a flag nor a stored profile names it. */
+async function namedServer(
+  store: ProfileStore,
+  name: string | undefined,
+  baseUrl: string | undefined,
+): Promise<{ url: string; source: string } | null> {
+  const stored = name === undefined ? null : await store.get(name);
+  if (baseUrl !== undefined) return { url: baseUrl, source: 'flag' };
+  return stored && { url: stored.base_url, source: `profile:${stored.name}` };
 }
 
 async function confirmReplacement(
@@ -169,23 +177,36 @@ async function newKey(
   ctx: Context,
   target: Target,
   options: LoginOptions,
+  isBackend: boolean,
 ): Promise<Pick<Profile, 'key' | 'key_command'>> {
   let key: string | null = null;
+  let server: Server | null = null;
   const check = async (plan: NewKey): Promise<void> => {
     // A password manager is opened only for a check.
     key = plan.from === 'command' && !options.check ? null : await ctx.profiles.readKey(plan);
     if (!options.check) return;
     try {
-      await tryKey(ctx, target, plan, key);
+      server = await tryKey(ctx, target, plan, key);
     } catch (error) {
       if (!isFailure(error)) throw error;
       const hint = ['nothing was stored', error.details.hint].filter(Boolean).join('; ');
       throw new AppError(error.kind, error.message, { ...error.details, hint, cause: error });
     }
   };
-  const plan = await keyPlan(ctx, target.base_url, options);
-  if (plan === 'typed') await askForKey(ctx, check);
-  else await check(plan);
+  const plan = await keyPlan(ctx, target.base_url, options, isBackend);
+  const { protocol, hostname, origin } = new URL(target.base_url);
+  if (
+    protocol === 'http:' &&
+    !isLoopbackHost(hostname) &&
+    (plan === 'typed' || plan.from !== 'none')
+  )
+    await ctx.warn(`the key is sent to ${origin} without encryption: use https, or a tunnel`);
+  if (plan !== 'typed') await check(plan);
+  else if (!isBackend || !(await useOfferedKey(ctx, target.base_url, check)))
+    await askForKey(ctx, check);
+  const { dialect, version, features } = (server as Server | null)?.info ?? {};
+  if (dialect === 'agent')
+    await ctx.notice(`agent server ${version} (dialect agent), with ${features?.join(', ')}`);
   if (plan !== 'typed' && plan.from === 'command') return { key_command: plan.command };
   return key === null ? {} : { key };
 }
@@ -203,18 +224,24 @@ async function askForServer(
   ctx: Context,
   store: ProfileStore,
 ): Promise<{ url: string; source: string } | typeof LOCAL> {
+  const isHere = await isBackendHere(ctx);
   const prompt = await ctx.terminal.prompt();
   const answer = await prompt.select({
     message: 'Server',
     choices: [
+      ...(isHere ? [{ value: 'canvas', name: `Agent Canvas here (${BACKEND_HERE})` }] : []),
       { value: 'cloud', name: `OpenHands Cloud (${new URL(CLOUD_URL).host})` },
       { value: 'url', name: 'another server, by its URL' },
       { value: LOCAL, name: 'the local service (needs no login)' },
     ],
   });
   if (answer === LOCAL) return LOCAL;
+  if (answer === 'canvas') return { url: BACKEND_HERE, source: 'canvas' };
   if (answer === 'cloud') return { url: CLOUD_URL, source: 'cloud' };
-  const urlOf = (text: string) => (text.includes('://') ? text : `https://${text.trim()}`);
+  const urlOf = (text: string) => {
+    const url = withLoopbackScheme(text);
+    return url.includes('://') ? url : `https://${url.trim()}`;
+  };
   const text = await prompt.input({
     message: 'URL of the server',
     validate: (value) =>
@@ -223,13 +250,10 @@ async function askForServer(
   return { url: urlOf(text), source: 'prompt' };
 }
 
-async function tryUrl(ctx: Context, base_url: string): Promise<void> {
-  try {
-    await ctx.servers.connect({ base_url, key: null, cache: 'none' });
-  } catch (error) {
-    // A server that requires a key is one.
-    if (!isAppError(error) || error.kind !== 'auth') throw error;
-  }
+/** Null for an app server that requires a key. */
+async function tryUrl(ctx: Context, base_url: string): Promise<Server | null> {
+  const target = { base_url, key: null, cache: 'none' } as const;
+  return await ctx.servers.connect(target).catch(nullIf(isOfKind('auth')));
 }
 
 async function askForName(ctx: Context, store: ProfileStore, url: string): Promise<string> {
@@ -239,6 +263,7 @@ async function askForName(ctx: Context, store: ProfileStore, url: string): Promi
     .replace(/^[^A-Za-z0-9]+/, '');
   let suggested = host === '' || host === LOCAL ? 'server' : cut(host, 64);
   if (base_url === CLOUD_URL) suggested = 'cloud';
+  if (base_url === BACKEND_HERE) suggested = 'canvas';
   const prompt = await ctx.terminal.prompt();
   return await prompt.input({
     message: 'Name of the profile',
@@ -263,19 +288,19 @@ async function keyPlan(
   ctx: Context,
   baseUrl: string,
   { keyCommand, device, check }: LoginOptions,
+  isBackend: boolean,
 ): Promise<NewKey | 'typed'> {
   const { apiKeyFile } = ctx.globals;
   if (apiKeyFile === '-') return { from: 'stdin' };
   if (apiKeyFile !== undefined) return { from: 'file', path: apiKeyFile };
   if (keyCommand !== undefined) return { from: 'command', command: keyCommand };
   if (!device && !ctx.terminal.interactive) return { from: 'none' };
-  if (!device && !check) return 'typed';
+  if (!device && (!check || isBackend)) return 'typed';
   const flow = await ctx.servers.deviceFlow(baseUrl);
   if (device) return await signInByDevice(ctx, flow, await flow.start());
   // Only a request for a code shows whether the server has this sign-in; an unused code expires.
   const code = await flow.start().catch((error: unknown) => {
-    if (isAppError(error) && ['unsupported', 'auth', 'server', 'not-found'].includes(error.kind))
-      return null;
+    if (isOfKind('unsupported', 'auth', 'server', 'not-found')(error)) return null;
     throw error;
   });
   if (code === null) return 'typed';
@@ -301,8 +326,7 @@ async function askForKey(ctx: Context, check: (plan: NewKey) => Promise<void>): 
       );
       return true;
     } catch (error) {
-      if (!isAppError(error) || !['auth', 'config'].includes(error.kind) || prompts === KEY_PROMPTS)
-        throw error;
+      if (!isOfKind('auth', 'config')(error) || prompts === KEY_PROMPTS) throw error;
       return error.message;
     }
   };
@@ -315,7 +339,7 @@ async function tryKey(
   { base_url, source }: Target,
   plan: NewKey,
   key: string | null,
-): Promise<void> {
+): Promise<Server> {
   const variable = key === null ? KEY_VARIABLES.find((name) => ctx.local.env[name]) : undefined;
   const used: NewKey =
     variable === undefined
@@ -324,7 +348,9 @@ async function tryKey(
   const value = variable === undefined ? key : await ctx.profiles.readKey(used);
   const keySource = used.from === 'value' ? used.source : used.from;
   const sources = { base_url_source: source, key_source: value === null ? null : keySource };
-  await checkKey(await ctx.servers.connect({ base_url, key: value, sources }));
+  const server = await ctx.servers.connect({ base_url, key: value, sources });
+  await checkKey(server);
+  return server;
 }
 
 async function noticePrecedence(ctx: Context, store: ProfileStore, name: string): Promise<void> {
@@ -344,11 +370,9 @@ async function noticePrecedence(ctx: Context, store: ProfileStore, name: string)
   }
 }
 
-export function declareLogout(root: Command, ctx: Context): void {
-  const command = root
-    .command('logout')
+export function declareLogout(command: Command, ctx: Context): void {
+  command
     .argument('[name]', 'name of the profile (default: the active one)')
-    .description('remove the stored key of a profile')
     .action(async (name: string | undefined) => logout(name, ctx));
   explain(command, {
     notes: [
@@ -360,13 +384,10 @@ export function declareLogout(root: Command, ctx: Context): void {
     ],
     json: ({ objectForm }) => [objectForm(profileView, 'changed')],
     onlyExits: ['usage', 'config', 'not-found'],
-    examples: [
-      { command: 'acs logout', does: 'remove the key of the active profile' },
-      {
-        command: 'acs logout work --json',
-        does: 'remove a key in a script; without a stored key, changed is false',
-      },
-    ],
+    examples: {
+      'acs logout': 'remove the key of the active profile',
+      'acs logout work --json': 'remove a key in a script; without a stored key, changed is false',
+    },
   });
 }
 

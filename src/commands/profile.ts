@@ -5,15 +5,8 @@ import { AppError, isFailure } from '../base/errors.ts';
 import type { Profile } from '../local/profiles/resolve.ts';
 import type { ProfileStore } from '../local/profiles/store.ts';
 import type { View } from '../output/view.ts';
-import {
-  changeEach,
-  changeOne,
-  confirmChange,
-  isSingle,
-  readIds,
-  printWouldDo,
-  type Change,
-} from './shared/bulk.ts';
+import { changeEach, changeOne, confirmChange, printWouldDo, type Change } from './shared/bulk.ts';
+import { isSingle, readIds } from './shared/resource.ts';
 import { explain } from './shared/declare.ts';
 import { identify, IDENTITY_FIELDS, identityOf, type Identity } from './whoami.ts';
 
@@ -85,10 +78,7 @@ export const showView: View<ShownProfile> = {
   ],
 };
 
-export function declareProfile(root: Command, ctx: Context): void {
-  const profile = root
-    .command('profile')
-    .description('list, select and delete stored servers and their keys');
+export function declare(profile: Command, ctx: Context): void {
   declareList(profile, ctx);
   declareShow(profile, ctx);
   declareUse(profile, ctx);
@@ -106,21 +96,18 @@ function declareList(parent: Command, ctx: Context): void {
       const store = await ctx.profiles.store();
       const defaultName = await store.defaultName();
       const items = (await store.list()).map((profile) =>
-        recordOf(profile.name, profile, defaultName),
+        profileRecord(profile.name, profile, defaultName),
       );
-      await ctx.out.list(profileView, [...items, recordOf(LOCAL, null, defaultName)], {
+      await ctx.out.list(profileView, [...items, profileRecord(LOCAL, null, defaultName)], {
         has_more: false,
       });
     });
   explain(command, {
     json: ({ listForm }) => [listForm(profileView)],
-    examples: [
-      {
-        command: 'acs profile list',
-        does: 'list all profiles, the built-in one last; keys are never shown',
-      },
-      { command: 'acs profile list -q', does: 'print the names' },
-    ],
+    examples: {
+      'acs profile list': 'list all profiles, the built-in one last; keys are never shown',
+      'acs profile list -q': 'print the names',
+    },
   });
 }
 
@@ -165,13 +152,11 @@ function declareShow(parent: Command, ctx: Context): void {
     ],
     json: ({ objectForm }) => [objectForm(showView)],
     exits: ['not-found'],
-    examples: [
-      { command: 'acs profile show', does: 'show the active profile' },
-      {
-        command: 'acs profile show local --json',
-        does: 'show the built-in profile, without starting the local service',
-      },
-    ],
+    examples: {
+      'acs profile show': 'show the active profile',
+      'acs profile show local --json':
+        'show the built-in profile, without starting the local service',
+    },
   });
 }
 
@@ -187,16 +172,17 @@ function declareUse(parent: Command, ctx: Context): void {
         return await printWouldDo(ctx, `would make "${name}" the default profile`);
       const changed = (await store.defaultName()) !== name;
       if (changed) await store.setDefault(name);
-      await printProfile(ctx, store, name, changed);
+      const line = `${name} ${changed ? 'is' : 'was already'} the default profile`;
+      await printProfile(ctx, store, name, changed, line);
     });
   explain(command, {
     notes: ['--profile, ACS_BASE_URL and ACS_PROFILE take precedence over the default.'],
     json: ({ objectForm }) => [objectForm(profileView, 'changed')],
     exits: ['not-found'],
-    examples: [
-      { command: 'acs profile use work', does: 'use this server in commands without --profile' },
-      { command: 'acs profile use local', does: 'use the local service, also outside a terminal' },
-    ],
+    examples: {
+      'acs profile use work': 'use this server in commands without --profile',
+      'acs profile use local': 'use the local service, also outside a terminal',
+    },
   });
 }
 
@@ -213,21 +199,15 @@ function declareRename(parent: Command, ctx: Context): void {
         return await printWouldDo(ctx, `would rename profile "${from}" to "${to}"`);
       }
       await store.rename(from, to);
-      await printProfile(ctx, store, to, from !== to);
+      await printProfile(ctx, store, to, from !== to, `renamed ${from} to ${to}`);
     });
   explain(command, {
     json: ({ objectForm }) => [objectForm(profileView, 'changed')],
     exits: ['not-found', 'conflict'],
-    examples: [
-      {
-        command: 'acs profile rename work staging',
-        does: 'rename a profile; a default stays the default',
-      },
-      {
-        command: 'acs profile rename work staging --json',
-        does: 'print the profile with its new name',
-      },
-    ],
+    examples: {
+      'acs profile rename work staging': 'rename a profile; a default stays the default',
+      'acs profile rename work staging --json': 'print the profile with its new name',
+    },
   });
 }
 
@@ -257,18 +237,23 @@ function declareDelete(parent: Command, ctx: Context): void {
       }
       const apply = async ({ id: name }: { id: string }): Promise<Change<ProfileRecord>> => {
         const profile = await store.get(name);
-        const record = recordOf(name, profile, defaultName);
+        const record = profileRecord(name, profile, defaultName);
         if (profile === null && options.ignoreNotFound)
           return { changed: false, before: null, after: null, record };
         if (ctx.globals.mode === 'live') await store.remove(name);
         else await ctx.notice(`would delete profile "${name}"`);
         return { changed: true, before: 'present', after: null, record };
       };
-      if (single) await changeOne(ctx, profileView, () => apply({ id: names[0] ?? '' }));
+      if (single) await changeOne(ctx, profileView, 'deleted', () => apply({ id: names[0] ?? '' }));
       else {
         const targets = names.map((id) => ({ id }));
         // One at a time: they share one file.
-        await changeEach(ctx, { targets, pastTense: 'deleted', concurrency: 1, apply });
+        await changeEach(ctx, profileView, {
+          targets,
+          pastTense: 'deleted',
+          concurrency: 1,
+          apply,
+        });
       }
       if (defaultName !== null && (await store.defaultName()) === null) {
         await ctx.notice('there is no default profile now; `acs profile use <name>` sets one');
@@ -282,13 +267,10 @@ function declareDelete(parent: Command, ctx: Context): void {
     ],
     json: ({ changeForms }) => changeForms(profileView, ['one name', 'several names']),
     exits: ['failed', 'not-found'],
-    examples: [
-      { command: 'acs profile delete work', does: 'delete one profile after a question' },
-      {
-        command: 'acs profile delete work home -y --ignore-not-found',
-        does: 'delete two profiles in a script',
-      },
-    ],
+    examples: {
+      'acs profile delete work': 'delete one profile after a question',
+      'acs profile delete work home -y --ignore-not-found': 'delete two profiles in a script',
+    },
   });
 }
 
@@ -297,9 +279,11 @@ export async function printProfile(
   store: ProfileStore,
   name: string,
   changed: boolean,
+  line?: string,
 ): Promise<void> {
-  const record = recordOf(name, await existing(store, name), await store.defaultName());
-  await ctx.out.item(profileView, record, { changed });
+  const record = profileRecord(name, await existing(store, name), await store.defaultName());
+  if (line === undefined) await ctx.out.item(profileView, record, { changed });
+  else await ctx.out.change(profileView, record, changed, line);
 }
 
 /** Null for `local`. Throws `not-found`. */
@@ -313,7 +297,7 @@ export async function existing(store: ProfileStore, name: string): Promise<Profi
 }
 
 /** @param profile null for `local`, and for one that does not exist */
-function recordOf(
+function profileRecord(
   name: string,
   profile: Profile | null,
   defaultName: string | null,

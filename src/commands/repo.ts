@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from './context.ts';
-import { AppError, isAppError, isOfKind, nullIf } from '../base/errors.ts';
+import { AppError, isOfKind, nullIf, isFailure } from '../base/errors.ts';
 import { GIT_PROVIDERS, type Branch, type Repository } from '../domain/git-provider.ts';
 import type { View } from '../output/view.ts';
 import { explain } from './shared/declare.ts';
@@ -39,12 +39,7 @@ interface LookupOptions extends PagingOptions {
   gitProvider?: string;
 }
 
-export function declareRepo(root: Command, ctx: Context): void {
-  const command = root
-    .command('repo')
-    .alias('repository')
-    .description('list repositories and branches');
-
+export function declare(command: Command, ctx: Context): void {
   const list = command
     .command('list')
     .alias('ls')
@@ -68,13 +63,10 @@ export function declareRepo(root: Command, ctx: Context): void {
     ],
     json: ({ listForm }) => [listForm(repositoryView)],
     exits: ['failed', 'conflict', 'unsupported'],
-    examples: [
-      { command: 'acs repo list', does: 'list the repositories that were pushed to last' },
-      {
-        command: 'acs repo list --search website -q',
-        does: 'print owner/name of those that match',
-      },
-    ],
+    examples: {
+      'acs repo list': 'list the repositories that were pushed to last',
+      'acs repo list --search website -q': 'print owner/name of those that match',
+    },
   });
   list.action(({ search, gitProvider, ...paging }: LookupOptions) =>
     printList(ctx, {
@@ -103,13 +95,10 @@ export function declareRepo(root: Command, ctx: Context): void {
   explain(branches, {
     json: ({ listForm }) => [listForm(branchView)],
     exits: ['failed', 'not-found', 'conflict', 'unsupported'],
-    examples: [
-      { command: 'acs repo branches acme/website', does: 'list branches with their commits' },
-      {
-        command: 'acs repo branches acme/website --search release -q',
-        does: 'print the names that match',
-      },
-    ],
+    examples: {
+      'acs repo branches acme/website': 'list branches with their commits',
+      'acs repo branches acme/website --search release -q': 'print the names that match',
+    },
   });
   branches.action((given: string, options: LookupOptions) => listBranches(ctx, given, options));
 }
@@ -169,7 +158,7 @@ async function providersOf(server: Server, given?: string): Promise<string[]> {
     (providers) => providers.map(({ git_provider }) => git_provider),
     (error: unknown) => {
       // The server does not report which ones it has a token for.
-      if (given !== undefined && isAppError(error) && error.kind === 'conflict') return [given];
+      if (given !== undefined && isOfKind('conflict')(error)) return [given];
       throw error;
     },
   );
@@ -180,9 +169,7 @@ async function providersOf(server: Server, given?: string): Promise<string[]> {
   });
 }
 
-/**
- * The one provider that the server has a token for. Throws `usage` when there is none or a choice.
- */
+/** The only provider with a token on the server. Throws `usage` for none, and for a choice. */
 export async function onlyProvider(server: Server, what: string): Promise<string> {
   const providers = await server.git.providers().catch(nullIf(isOfKind('unsupported', 'conflict')));
   return single(providers?.map(({ git_provider }) => git_provider) ?? null, what);
@@ -221,8 +208,7 @@ function acrossProviders<T>(
       page === null ? [0, null] : (JSON.parse(page) as [number, string | null]);
     const found = await fetch(server, providers[index] ?? '', inner, pageSize).catch(
       (error: unknown) => {
-        if (!isAppError(error) || providers.length === 1 || error.kind === 'interrupted')
-          throw error;
+        if (!isFailure(error) || providers.length === 1) throw error;
         const others = providers.filter((_provider, at) => at !== index);
         throw new AppError(error.kind, `${providers[index] ?? ''}: ${error.message}`, {
           ...error.details,

@@ -39,11 +39,7 @@ const SECRETS: NamedItems<Secret> = {
   remove: (server, name) => server.secrets.remove(name),
 };
 
-export function declareSecret(root: Command, ctx: Context): void {
-  const command = root
-    .command('secret')
-    .alias('secrets')
-    .description('manage the secrets that sandboxes get as variables');
+export function declare(command: Command, ctx: Context): void {
   declareNamedList(command, ctx, SECRETS);
   declareSet(command, ctx);
   declareNamedDelete(command, ctx, SECRETS);
@@ -76,16 +72,11 @@ function declareSet(parent: Command, ctx: Context): void {
     ],
     json: ({ objectForm }) => [objectForm(secretView, 'changed')],
     exits: ['conflict', 'unknown-outcome', 'unsupported'],
-    examples: [
-      {
-        command: 'acs secret set NPM_TOKEN --from-env NPM_TOKEN',
-        does: 'take the value from the environment',
-      },
-      {
-        command: "acs secret set DEPLOY_KEY @deploy.key --description 'staging only'",
-        does: 'take the value from a file',
-      },
-    ],
+    examples: {
+      'acs secret set NPM_TOKEN --from-env NPM_TOKEN': 'take the value from the environment',
+      "acs secret set DEPLOY_KEY @deploy.key --description 'staging only'":
+        'take the value from a file',
+    },
   });
   command.action((word: string, source: string | undefined, options: SetOptions) =>
     setSecret(ctx, word, source, options),
@@ -120,7 +111,7 @@ async function setSecret(
   const server = await ctx.servers.active();
   const { before, ...secret } = await server.secrets.set({ name, value, description });
   if (before === 'present') await ctx.notice(`${name} existed; its value was replaced`);
-  await ctx.out.item(secretView, secret, { changed: true });
+  await ctx.out.change(secretView, secret, true, `stored ${name}`);
 }
 
 async function readValue(

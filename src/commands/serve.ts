@@ -15,13 +15,13 @@ import { printWouldDo } from './shared/bulk.ts';
 import { unreadable } from './shared/files.ts';
 import { duration, invalidValue, oneOf, wholeNumber } from './shared/option-parsers.ts';
 
-const idOf = ({ pid }: { pid: number | null }): string => (pid === null ? '' : String(pid));
+const pidText = ({ pid }: { pid: number | null }): string => (pid === null ? '' : String(pid));
 
 const STATUS_COLUMNS = ['running', 'url', 'pid', 'version', 'started_at'];
 
 export const statusView: View<LocalServiceStatus> = {
   noun: 'service status',
-  id: idOf,
+  id: pidText,
   fields: [
     { name: 'running' },
     { name: 'url', weight: 0 },
@@ -49,7 +49,7 @@ export const statusView: View<LocalServiceStatus> = {
 
 export const startedView: View<{ url: string; pid: number; data_dir: string }> = {
   noun: 'started service',
-  id: idOf,
+  id: pidText,
   fields: [{ name: 'url', weight: 0 }, { name: 'pid' }, { name: 'data_dir' }],
   table: ['url', 'pid', 'data_dir'],
   tsv: ['url', 'pid', 'data_dir'],
@@ -62,7 +62,7 @@ export const readyShape: RecordShape = {
 
 export const stoppedView: View<{ pid: number | null; data_dir: string }> = {
   noun: 'stopped service',
-  id: idOf,
+  id: pidText,
   fields: [{ name: 'pid' }, { name: 'data_dir' }],
   table: ['pid', 'data_dir'],
   tsv: ['pid', 'data_dir'],
@@ -91,10 +91,8 @@ function memorySize(value: string): number {
   return bytes;
 }
 
-export function declareServe(root: Command, ctx: Context): void {
-  const command = root
-    .command('serve')
-    .description('run the local service, a server on this machine')
+export function declare(command: Command, ctx: Context): void {
+  command
     .option('--detach', 'start it in the background')
     .option('--status', 'show whether it is running')
     .option('--stop', 'stop it and pause its sandboxes')
@@ -146,16 +144,10 @@ export function declareServe(root: Command, ctx: Context): void {
       ['--stop', objectForm(stoppedView, 'changed')],
     ],
     exits: ['conflict', 'unsupported', 'interrupted'],
-    examples: [
-      {
-        command: 'acs serve --scenario examples/faults.json',
-        does: 'inject the faults of the file',
-      },
-      {
-        command: 'acs serve --detach --replay run.json',
-        does: 'replay run.json in the conversations of any client',
-      },
-    ],
+    examples: {
+      'acs serve --scenario examples/faults.json': 'inject the faults of the file',
+      'acs serve --detach --replay run.json': 'replay run.json in the conversations of any client',
+    },
   });
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from './context.ts';
-import { AppError, isFailure, isAppError } from '../base/errors.ts';
+import { AppError, isFailure, isOfKind } from '../base/errors.ts';
 import { sourceWords } from '../domain/target-sources.ts';
 import type { View, Field } from '../output/view.ts';
 import { explain } from './shared/declare.ts';
@@ -18,10 +18,7 @@ export interface Identity extends Account {
   version: string | null;
   flavour: string | null;
   features: string[];
-  /**
-   * Neither known to be present nor known to be absent: the server has no document that acs
-   * understands.
-   */
+  /** Neither known to be present nor absent: the server has no document that acs understands. */
   unknown_features: string[];
 }
 
@@ -34,11 +31,11 @@ export const IDENTITY_FIELDS: readonly Field<Identity>[] = [
   { name: 'dialects', json: { list: true } },
   { name: 'version' },
   { name: 'flavour' },
-  { name: 'features', json: { list: true } },
+  { name: 'features', json: { list: true }, show: () => null },
   { name: 'user' },
   { name: 'email' },
   { name: 'organization' },
-  { name: 'unknown_features', json: { list: true } },
+  { name: 'unknown_features', json: { list: true }, show: () => null },
 ];
 
 export const identityView: View<Identity> = {
@@ -57,42 +54,38 @@ export const identityView: View<Identity> = {
   ],
 };
 
-export function declareWhoami(root: Command, ctx: Context): void {
-  const command = root
-    .command('whoami')
-    .description('show the active server, the signed-in user, and the source of URL and key')
-    .action(async () => {
-      ctx.out.check(identityView, 'item');
-      const target = await ctx.servers.target();
-      for (const notice of target.notices) await ctx.notice(notice);
-      try {
-        await ctx.out.item(identityView, await identify(target, ctx));
-      } catch (error) {
-        if (!isFailure(error) || error.kind === 'internal') throw error;
-        // A server that does not answer may be the wrong one; the error of a refused key names the
-        // sources already.
-        const { base_url: url, key } = sourceWords(target);
-        const sources =
-          `the URL comes from ${url}, ` +
-          `${key === null ? 'no key is used' : `the key from ${key}`}`;
-        const { profile, base_url, base_url_source, key_source } = target;
-        throw new AppError(error.kind, error.message, {
-          ...error.details,
-          hint:
-            error.kind === 'auth'
-              ? error.details.hint
-              : [sources, error.details.hint].filter(Boolean).join('; '),
-          data: { ...error.details.data, profile, base_url, base_url_source, key_source },
-        });
-      }
-    });
+export function declare(command: Command, ctx: Context): void {
+  command.action(async () => {
+    ctx.out.check(identityView, 'item');
+    const target = await ctx.servers.target();
+    for (const notice of target.notices) await ctx.notice(notice);
+    try {
+      await ctx.out.item(identityView, await identify(target, ctx));
+    } catch (error) {
+      if (!isFailure(error) || error.kind === 'internal') throw error;
+      // A silent server may be the wrong one; the error of a refused key names the sources already.
+      const { base_url: url, key } = sourceWords(target);
+      const sources =
+        `the URL comes from ${url}, ` +
+        `${key === null ? 'no key is used' : `the key from ${key}`}`;
+      const { profile, base_url, base_url_source, key_source } = target;
+      throw new AppError(error.kind, error.message, {
+        ...error.details,
+        hint:
+          error.kind === 'auth'
+            ? error.details.hint
+            : [sources, error.details.hint].filter(Boolean).join('; '),
+        data: { ...error.details.data, profile, base_url, base_url_source, key_source },
+      });
+    }
+  });
   explain(command, {
     notes: ['The local service is not started: while it is not running the exit code is 10.'],
     json: ({ objectForm }) => [objectForm(identityView)],
-    examples: [
-      { command: 'acs whoami', does: 'show the active server' },
-      { command: 'acs --profile local whoami --json', does: 'show the local service, as JSON' },
-    ],
+    examples: {
+      'acs whoami': 'show the active server',
+      'acs --profile local whoami --json': 'show the local service, as JSON',
+    },
   });
 }
 
@@ -115,10 +108,7 @@ export function identityOf(target: ResolvedTarget): Identity {
   };
 }
 
-/**
- * Throws `network` when the local service does not run, which is not started; else what the
- * server's port throws.
- */
+/** Throws `network` when the local service does not run, which is not started, else as the port. */
 export async function identify(target: ResolvedTarget, ctx: Context): Promise<Identity> {
   const { base_url, key, local, pid, base_url_source, key_source } = target;
   if (base_url === null) {
@@ -128,7 +118,8 @@ export async function identify(target: ResolvedTarget, ctx: Context): Promise<Id
   }
   const sources = { base_url_source, key_source };
   // Not ctx.server(): for the local service that would replace one of another version.
-  const server = await ctx.servers.connect({ base_url, key, local, pid, sources });
+  const startUp = 'once';
+  const server = await ctx.servers.connect({ base_url, key, local, pid, sources, startUp });
   const account = await checkKey(server);
   const version = server.info.version ?? target.version ?? null;
   return { ...identityOf(target), ...server.info, version, ...account };
@@ -139,7 +130,7 @@ export async function checkKey(server: Server): Promise<Account> {
   try {
     return await server.account();
   } catch (error) {
-    if (!isAppError(error) || !['unsupported', 'not-found'].includes(error.kind)) throw error;
+    if (!isOfKind('unsupported', 'not-found')(error)) throw error;
     return { user: null, email: null, organization: null };
   }
 }

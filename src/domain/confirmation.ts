@@ -40,9 +40,7 @@ function pendingActionV1(id: string, payload: Members, action: Members): Pending
   };
 }
 
-/** Over V0 a risk is the index of its name. */
 const RISKS = ['low', 'medium', 'high'] as const;
-/** What an agent of V0 does without asking. */
 // prettier-ignore
 const NEVER_ASKED_V0 = new Set([
   'message', 'system', 'recall', 'think', 'finish', 'change_agent_state', 'condensation',

@@ -10,7 +10,11 @@ export const CONVERSATION_STATUSES = [
 export type ConversationStatus =
   (typeof CONVERSATION_STATUSES)[number] | 'deleted' | `unknown(${string})`;
 
-export type Dialect = 'v0' | 'v1';
+/** Of an app server. */
+export type AppDialect = 'v0' | 'v1';
+
+/** `agent`: an agent server that is reached directly (interface 14). */
+export type Dialect = AppDialect | 'agent';
 
 export interface Reason {
   code: string;
@@ -44,7 +48,6 @@ export interface Conversation {
   updated_at: string | null;
   cost_usd: number | null;
   tokens: { input: number; output: number } | null;
-  /** Null where the server has no user interface. */
   url: string | null;
 }
 
@@ -67,7 +70,6 @@ export function knownId({ id, chosen_id }: Pick<Conversation, 'id' | 'chosen_id'
 
 export type RunState = Pick<Conversation, 'status' | 'waiting_for'>;
 
-/** Until its server has generated a title. */
 export function isUntitled(title: string | null): boolean {
   return title === null || /^Conversation [0-9a-f]{5}([0-9a-f]{27})?$/.test(title);
 }

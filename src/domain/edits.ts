@@ -64,11 +64,15 @@ export class EditLog {
     if (conversation.sandbox_status === 'paused') omissions.push(PAUSED);
     for (const edit of this.edits.values()) {
       const path = pathInWorkspace(edit.path, conversation);
-      const note = path === null ? 'outside the workspace' : noteOf(edit);
-      if (note !== null) omissions.push(`${path ?? edit.path}: ${note}`);
+      if (path === null) {
+        omissions.push(`${edit.path}: outside the workspace`);
+        continue;
+      }
+      const note = noteOf(edit);
+      if (note !== null) omissions.push(`${path}: ${note}`);
       const sides = sidesOf(edit);
       const isShown = note === null || note === AS_NEW;
-      if (path === null || !isShown || sides.original === sides.modified) continue;
+      if (!isShown || sides.original === sides.modified) continue;
       const change = { path, status: statusOf(sides) };
       changes.push(change);
       text += (await filePatch(change, sides)) ?? '';

@@ -149,7 +149,6 @@ function risksOf(payload: Members): string[] {
   return isRecord(risks) ? Object.values(risks).map((risk) => textOf(risk).toLowerCase()) : [];
 }
 
-/** The risk that the model gives an action: `medium` or `high`, else null. */
 export function riskOf({ payload }: Payload): string | null {
   return RISKS.find((risk) => risk === textAt(payload, 'security_risk').toLowerCase()) ?? null;
 }
@@ -182,7 +181,6 @@ const SHAPES: ReadonlyMap<string, EventShape> = new Map<string, EventShape>([
   ['observation:recall', 'other'],
 ]);
 
-/** Servers may have others. */
 export const EVENT_KINDS: readonly string[] = [...new Set([...TEXTS.keys(), ...SHAPES.keys()])];
 
 export function shapeOf({
@@ -252,7 +250,6 @@ export function commandOf({ payload }: Payload): string {
   return textAt(payload, 'action', 'command') || textAt(payload, 'args', 'command');
 }
 
-/** Null when it is not a command, or still runs. */
 export function exitCodeOf({ payload }: Payload): number | null {
   const codes = [
     member(payload, 'observation', 'exit_code'),

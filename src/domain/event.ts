@@ -1,9 +1,3 @@
-export async function* eachEvent(
-  pages: AsyncIterable<readonly ConversationEvent[]>,
-): AsyncGenerator<ConversationEvent, void, void> {
-  for await (const page of pages) yield* page;
-}
-
 /** `message` is one of the user, which begins a run; `activity` is anything the agent does. */
 export type RunSignal =
   | 'message'

@@ -10,12 +10,10 @@ export type IdWord =
 /** Fewer characters would soon match another record. */
 export const PREFIX_MIN = 4;
 
-/** Null when it is not a whole id. */
 export function normalizeId(text: string): string | null {
   return /^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i.test(text) ? plainId(text) : null;
 }
 
-/** An id of another form stays as it is. */
 export function normalId(id: string): string {
   return normalizeId(id) ?? id;
 }

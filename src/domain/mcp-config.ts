@@ -3,6 +3,9 @@ import { memberRedaction } from '../base/text/redact.ts';
 import { REDACTED } from '../base/text/secret-names.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from './settings.ts';
 
+/** The one setting that is masked, restored and compared by its members. */
+export const MCP_CONFIG = 'mcp_config';
+
 const LISTS = {
   sse_servers: ['url', 'api_key'],
   shttp_servers: ['url', 'api_key', 'timeout'],
@@ -43,7 +46,6 @@ const MEMBERS: Record<string, [isValid: IsValid, rule: string]> = {
   ],
 };
 
-/** In words that follow the path of the server. */
 function serverProblem(server: JsonObject, members: readonly string[]): string | null {
   for (const name of members) {
     const [isValid, rule] = MEMBERS[name] ?? [];
@@ -58,7 +60,6 @@ function serverProblem(server: JsonObject, members: readonly string[]): string |
     : `.${masked} contains ${REDACTED} in place of a secret: write it in full`;
 }
 
-/** Null when it may be sent. V0 refuses unknown members. */
 export function checkMcpConfig(value: JsonValue): string | null {
   const lists = LIST_NAMES.join(', ');
   if (!isJsonObject(value)) return `must be an object with ${lists}`;
@@ -131,14 +132,16 @@ function mapServers(
 const redactMembers = memberRedaction((text) => text);
 
 export function maskMcpConfig(value: JsonValue): JsonValue {
-  return (redactMembers({ mcp_config: value }) as JsonObject)['mcp_config'] ?? null;
+  return (redactMembers({ [MCP_CONFIG]: value }) as JsonObject)[MCP_CONFIG] ?? null;
 }
 
-/** `lost` names the secrets that are stored and would be lost. */
-export function restoreMcpSecrets(
-  wanted: JsonValue,
-  stored: JsonValue,
-): { config: JsonObject; lost: string[] } {
+export interface McpRestored {
+  config: JsonObject;
+  /** The secrets that a write of the configuration would lose. */
+  lost: string[];
+}
+
+export function restoreMcpSecrets(wanted: JsonValue, stored: JsonValue): McpRestored {
   const known = mcpServers(stored);
   const lost: string[] = [];
   const config = mapServers(wanted, (name, server) => {
@@ -155,6 +158,29 @@ export function restoreMcpSecrets(
   return { config, lost };
 }
 
+/** For a server that merges: null removes a member, and a secret that is left out is kept. */
+export function mcpPatch(wanted: JsonValue, stored: JsonValue): McpRestored {
+  const known = mcpServers(stored);
+  const lost: string[] = [];
+  const config = mapServers(
+    wanted,
+    (name, server) => restore(server, known.get(name) ?? {}, name, lost, 'merged') as JsonObject,
+  );
+  const servers = Object.fromEntries(mcpServers(wanted));
+  return { config: withRemovals(config, stored, servers), lost };
+}
+
+function withRemovals(patch: JsonObject, stored: JsonValue, wanted: JsonValue): JsonObject {
+  if (!isJsonObject(stored) || !isJsonObject(wanted)) return patch;
+  const result = { ...patch };
+  for (const [name, member] of Object.entries(stored)) {
+    const value = patch[name];
+    if (!(name in wanted)) result[name] = null;
+    else if (isJsonObject(value)) result[name] = withRemovals(value, member, wanted[name] ?? null);
+  }
+  return result;
+}
+
 /** V1 returns `auth` with its strategy alone. */
 function isHiddenAuth(auth: JsonValue | undefined): boolean {
   return (
@@ -169,10 +195,11 @@ function restore(
   stored: JsonValue | undefined,
   at: string,
   lost: string[],
+  write: 'replaced' | 'merged' = 'replaced',
 ): JsonValue | undefined {
   if (isMasked(value)) {
     if (stored !== undefined && stored !== null && !isMasked(stored)) return stored;
-    lost.push(at);
+    if (write === 'replaced' || !isMasked(stored)) lost.push(at);
     return undefined;
   }
   if (!isJsonObject(value)) return value;
@@ -181,7 +208,7 @@ function restore(
     if (!(name in value) && hasMasked(member)) lost.push(`${at}.${name}`);
   const entries = Object.entries(value).map(([name, member]) => [
     name,
-    restore(member, twin[name], `${at}.${name}`, lost),
+    restore(member, twin[name], `${at}.${name}`, lost, write),
   ]);
   return Object.fromEntries(entries.filter(([, member]) => member !== undefined)) as JsonObject;
 }

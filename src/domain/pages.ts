@@ -16,11 +16,17 @@ const PAGE_SIZE_MAX = 100;
 /** Servers drop items after paging (interface 3.2), and V0 of 1.6.0 lists some again. */
 const MOST_PAGES_WITHOUT_NEWS = { empty: 1_000, known: 100 };
 
-export async function* allPages<T>(
+export async function* eachItem<T>(
+  pages: AsyncIterable<readonly T[]>,
+): AsyncGenerator<T, void, void> {
+  for await (const page of pages) yield* page;
+}
+
+export function allPages<T>(
   idOf: (item: T) => string,
   fetchPage: FetchPage<T>,
 ): AsyncGenerator<T, void, void> {
-  for await (const items of eachPage(idOf, fetchPage)) yield* items;
+  return eachItem(eachPage(idOf, fetchPage));
 }
 
 /** Each item once; an empty id is never a duplicate. Throws `server` for a list without end. */
@@ -76,19 +82,23 @@ export async function collectPages<T>({
   id,
   filter,
   limit = Number.POSITIVE_INFINITY,
+  onRead,
 }: {
   fetch(page: string | null, pageSize: number): Promise<Page<T>>;
   id(item: NoInfer<T>): string;
-  /** Applied before the limit counts. */
   filter?: (item: T) => boolean;
   limit?: number;
+  /** Called with the number of items in the pages so far. */
+  onRead?: ((count: number) => void) | undefined;
 }): Promise<{ items: T[]; has_more: boolean }> {
   const items: T[] = [];
   const pageSize = filter ? PAGE_SIZE_MAX : Math.min(PAGE_SIZE_MAX, limit + 1);
   let isCut = false;
+  let count = 0;
   const fetchPage = async (next: string | null): Promise<Page<T>> => {
     const page = await fetch(next, pageSize);
     isCut ||= page.isCut === true;
+    onRead?.((count += page.items.length));
     return page;
   };
   for await (const page of eachPage(id, fetchPage)) {

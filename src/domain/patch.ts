@@ -6,6 +6,9 @@ export interface ChangedFile {
   removed: number | null;
 }
 
+/** What a file gained and lost. */
+export type FileLines = Omit<ChangedFile, 'status'>;
+
 export function changedFiles({
   patch,
   changes,
@@ -20,7 +23,7 @@ export function changedFiles({
   });
 }
 
-export function lineTotals(files: readonly ChangedFile[]): { added: number; removed: number } {
+export function lineTotals(files: readonly FileLines[]): { added: number; removed: number } {
   return files.reduce(
     (sum, file) => ({
       added: sum.added + (file.added ?? 0),
@@ -49,12 +52,12 @@ export function patchFiles(patch: string): Map<string, ChangedFile & { text: str
     const status =
       HEAD_LINES.find(([prefix]) => lines.some((line) => line.startsWith(prefix)))?.[1] ??
       'modified';
-    // `a/name b/name`: without a rename both are the same.
+    // `a/name b/name`: without a rename both have the same length.
     const names = first.slice('diff --git '.length);
     const renamed = lines.find((line) => line.startsWith(RENAMED))?.replace(RENAMED, '');
     const path =
       renamed === undefined
-        ? unquotePath(names.slice((names.length + 1) / 2)).slice('b/'.length)
+        ? unquotePath(names.slice((names.length + 1) / 2)).replace(/^[^/]*\//, '')
         : unquotePath(renamed);
     const count = (sign: '+' | '-') =>
       start === -1 ? null : text.slice(start).split(`\n${sign}`).length - 1;
@@ -88,7 +91,6 @@ const ESCAPES: Record<string, string> = {
 };
 
 export interface FileSides {
-  /** Null: the file does not exist. */
   original: string | null;
   modified: string | null;
 }

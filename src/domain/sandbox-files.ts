@@ -65,7 +65,12 @@ export async function targetOf(
 ): Promise<PathInfo> {
   const there = await stat(given);
   if (there.kind !== 'folder') {
-    if (given.endsWith('/')) checkMissingFolder(there, source.kind, missing);
+    const isFolderNamed = given.endsWith('/');
+    if (isFolderNamed && there.kind !== 'none')
+      throw new AppError('conflict', `${there.path} is not a folder`);
+    // A folder that is copied becomes the folder that does not exist.
+    if (isFolderNamed && source.kind === 'file')
+      throw missing(`the folder ${there.path} does not exist`);
     return checkedTarget(there, source.kind, missing);
   }
   if (source.name === null && source.kind === 'file')
@@ -75,16 +80,6 @@ export async function targetOf(
   const folder = there.path.replace(/\/+$/, '');
   const target = source.name === null ? there : await stat(`${folder}/${source.name}`);
   return checkedTarget(target, source.kind, missing);
-}
-
-/** A folder that is copied becomes the folder that does not exist. */
-function checkMissingFolder(
-  { path, kind }: PathInfo,
-  sourceKind: 'file' | 'folder',
-  missing: (message: string) => AppError,
-): void {
-  if (kind !== 'none') throw new AppError('conflict', `${path} is not a folder`);
-  if (sourceKind === 'file') throw missing(`the folder ${path} does not exist`);
 }
 
 function checkedTarget(

@@ -2,14 +2,18 @@
 export interface Selection {
   status?: readonly string[] | undefined;
   olderThanMs?: number | undefined;
+  newerThanMs?: number | undefined;
   /** No run in progress, and nothing updated for this many milliseconds. */
   idleMs?: number | undefined;
   spec?: readonly string[] | undefined;
   /** Whole names, their last parts, or globs. */
   repo?: readonly string[] | undefined;
+  /** In the title or a repository, in any letter case. */
+  search?: string | undefined;
 }
 
 export interface Selectable {
+  title?: string | null;
   status: string;
   created_at: string | null;
   updated_at: string | null;
@@ -26,11 +30,15 @@ type Condition<Value> = (record: Selectable, value: Value, nowMs: number) => boo
 const CONDITIONS: { [Name in keyof Selection]-?: Condition<NonNullable<Selection[Name]>> } = {
   status: ({ status }, statuses) => statuses.includes(status),
   olderThanMs: ({ created_at }, ageMs, nowMs) => isPast(created_at, ageMs, nowMs),
+  newerThanMs: ({ created_at }, ageMs, nowMs) =>
+    created_at !== null && !isPast(created_at, ageMs, nowMs),
   idleMs: ({ running, updated_at, created_at }, ageMs, nowMs) =>
     running === false && isPast(updated_at ?? created_at, ageMs, nowMs),
   spec: ({ spec_id }, specs) => spec_id !== null && specs.includes(spec_id),
   repo: ({ repositories }, patterns) =>
     repositories.some((name) => patterns.some((pattern) => matchesRepository(name, pattern))),
+  search: ({ title, repositories }, text) =>
+    [title ?? '', ...repositories].some((each) => each.toLowerCase().includes(text.toLowerCase())),
 };
 
 export function isSelected(record: Selectable, selection: Selection, nowMs: number): boolean {

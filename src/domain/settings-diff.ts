@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isMasked, maskMcpConfig, mcpServers } from './mcp-config.ts';
+import { isMasked, maskMcpConfig, MCP_CONFIG, mcpServers } from './mcp-config.ts';
 import {
   isJsonObject,
   type JsonObject,
@@ -16,7 +16,6 @@ export interface RequestedSettings {
 export interface Difference {
   field: SettingsField;
   effect: 'set' | 'unset';
-  /** The default for `unset`; null for a secret. */
   value: JsonValue;
   before: string;
   after: string;
@@ -58,7 +57,7 @@ const MCP: Comparison = {
 
 function comparisonOf({ name, secret }: SettingsField): Comparison {
   if (secret) return SECRET;
-  return name === 'mcp_config' ? MCP : VALUE;
+  return name === MCP_CONFIG ? MCP : VALUE;
 }
 
 export function differencesOf(
@@ -107,7 +106,7 @@ export function currentValue({ values }: SettingsSnapshot, field: SettingsField)
   return values[field.name] ?? (Object.hasOwn(values, field.name) ? null : field.default);
 }
 
-export function recordOf(
+export function settingsRecord(
   snapshot: SettingsSnapshot,
   fields: readonly SettingsField[],
 ): Record<string, JsonValue> {
@@ -116,6 +115,10 @@ export function recordOf(
     return snapshot.secrets[field.name] === 'set' ? '(set)' : null;
   };
   return Object.fromEntries(fields.map((field) => [field.name, shown(field)]));
+}
+
+export function isDefault(value: JsonValue, field: SettingsField): boolean {
+  return isEmpty(value) || isDeepStrictEqual(withoutEmpty(value), withoutEmpty(field.default));
 }
 
 export function hasMask(value: JsonValue): boolean {

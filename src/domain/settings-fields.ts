@@ -1,6 +1,6 @@
 /** The settings that `acs settings` lists, with checks: V1 may store a wrong type with 200. */
 import { IS_OF_TYPE, SETTINGS, type Setting } from '../protocol/settings.ts';
-import { checkMcpConfig, checkMcpConfigV1 } from './mcp-config.ts';
+import { checkMcpConfig, checkMcpConfigV1, MCP_CONFIG } from './mcp-config.ts';
 import type { JsonValue, SettingsField } from './settings.ts';
 
 const CHECKS: Record<string, (value: JsonValue) => string | null> = {
@@ -22,11 +22,11 @@ function fieldsOf(
   }));
 }
 
-export const V0_FIELDS = fieldsOf(['all', 'V0'], { mcp_config: { check: checkMcpConfig } });
+export const V0_FIELDS = fieldsOf(['all', 'V0'], { [MCP_CONFIG]: { check: checkMcpConfig } });
 
 export const V1_FIELDS = fieldsOf(['all', 'newer', 'V1'], {
   security_analyzer: { default: 'llm' },
-  mcp_config: { description: 'MCP servers by name', check: checkMcpConfigV1 },
+  [MCP_CONFIG]: { description: 'MCP servers by name', check: checkMcpConfigV1 },
 });
 
 /** The names of both dialects; the form of `mcp_config` is not checked. */
@@ -41,7 +41,6 @@ const WORDS: Record<SettingsField['type'], string> = {
   object: 'an object',
 };
 
-/** Null when the value may be sent. */
 export function checkSettingsValue(
   { type, nullable, choices, minimum, check }: SettingsField,
   value: JsonValue,

@@ -1,4 +1,4 @@
-import type { JsonValue, Setting } from '../protocol/settings.ts';
+import type { JsonObject, JsonValue, Setting } from '../protocol/settings.ts';
 
 export { isJsonObject, type JsonObject, type JsonValue } from '../protocol/settings.ts';
 
@@ -11,6 +11,8 @@ export interface McpConfig {
     args?: string[];
     env?: Record<string, string>;
   }[];
+  /** The form of V1 and of agent servers: servers by name. */
+  mcpServers?: JsonObject;
 }
 
 export interface SettingsSnapshot {
@@ -36,7 +38,6 @@ export interface SettingsField
   check?: ((value: JsonValue) => string | null) | undefined;
 }
 
-/** Servers never return the values. */
 export interface Secret {
   name: string;
   description: string | null;
@@ -50,6 +51,17 @@ export interface ModelProfile {
   base_url: string | null;
   api_key_set: boolean;
   active: boolean;
+}
+
+/** What `--model` takes. Prices are USD for a million tokens, null where they are not known. */
+export interface Model {
+  id: string;
+  /** `verified`: the server recommends it. */
+  kind: 'profile' | 'verified' | 'model';
+  /** Tokens. */
+  context: number | null;
+  input_price: number | null;
+  output_price: number | null;
 }
 
 /** Null members are the server's defaults. */

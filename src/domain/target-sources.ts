@@ -8,6 +8,7 @@ const WORDS: Readonly<Record<string, string>> = {
   local: 'the local service',
   prompt: 'the prompt',
   cloud: 'your choice of the cloud',
+  canvas: 'your choice of Agent Canvas',
   device: 'the sign-in in the browser',
 };
 
@@ -27,7 +28,7 @@ export function sourceWords({ base_url_source, key_source }: TargetSources): {
 }
 
 function wordsOf(source: string): string {
-  const [, kind, name] = /^(profile|env):(.+)$/.exec(source) ?? [];
-  if (kind === 'env') return name ?? source;
-  return kind === 'profile' ? `profile "${name}"` : (WORDS[source] ?? source);
+  const [, kind, name] = /^(profile|env|file):(.+)$/.exec(source) ?? [];
+  if (kind === 'profile') return `profile "${name}"`;
+  return name ?? WORDS[source] ?? source;
 }

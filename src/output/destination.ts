@@ -10,10 +10,7 @@ interface OpenFile {
   target: string;
 }
 
-/**
- * `mode`: of a new file, less the umask. A replaced file keeps its own, and is executable if the
- * new one is.
- */
+/** `mode`: of a new file, less the umask. A replaced one keeps its own, or becomes executable. */
 export function fileDestination(file: string, cwd: string, mode = 0o666) {
   let opened: Promise<OpenFile> | null = null;
   const orFail = async (work: (file: OpenFile) => Promise<void>): Promise<void> => {

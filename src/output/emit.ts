@@ -8,9 +8,10 @@ import { isForPrograms, NO_COLORS, type Palette } from '../base/text/notice.ts';
 import {
   bulkView,
   chosenFields,
-  recordOf,
+  jsonRecord,
   type BulkResult,
   type Field,
+  type LinePart,
   type View,
   valueOf,
 } from './view.ts';
@@ -47,12 +48,20 @@ const UNKNOWN_COLUMNS = 80;
 export class Emitter extends Sink {
   readonly #options: EmitterOptions;
   readonly #base: Format;
+  readonly #redact: (text: string) => string;
   #kind: OutputKind | null = null;
 
   constructor(options: EmitterOptions) {
     super(options);
     this.#options = options;
+    this.#redact = options.redact ?? ((text) => text);
     this.#base = options.globals.format ?? (this.onTerminal ? 'table' : 'tsv');
+  }
+
+  /** On a terminal, in the form that no flag has chosen. */
+  get isPlain(): boolean {
+    const { format, fields } = this.#options.globals;
+    return this.onTerminal && (format ?? fields) === undefined;
   }
 
   /** After `check` of a stream, json is ndjson. */
@@ -74,51 +83,84 @@ export class Emitter extends Sink {
     if (page !== undefined && this.onTerminal && this.#base === 'table') this.pageWith(page);
   }
 
-  async list<T>(view: View<T>, items: readonly T[], page: { has_more: boolean }): Promise<void> {
-    await this.#printList(view, items, page, `no ${pluralOf(view.noun)}`);
+  /** `members`: of the document beside the items; `none`: printed on stderr of an empty table. */
+  async list<T>(
+    view: View<T>,
+    items: readonly T[],
+    members: object,
+    none = `no ${pluralOf(view.noun)}`,
+  ): Promise<void> {
+    if (this.#base === 'json')
+      return await this.write(jsonList(this.#records(view, items), this.redacted(members)));
+    if (this.#base !== 'table') return await this.write(this.#rows(view, items, this.#base));
+    const columns = this.#shownColumns(view, view.table);
+    await this.write(items.length === 0 ? '' : renderTable(columns, items, await this.#look()));
+    if (items.length === 0 && none !== '') await this.#options.io.stderr.write(`${none}\n`);
+  }
+
+  /** For a table that is drawn again and again, with a margin: its lines, the heading first. */
+  async tableLines<T>(
+    view: View<T>,
+  ): Promise<(items: readonly T[], margin: number) => readonly string[]> {
+    const look = await this.#look();
+    const { io, now } = this.#options;
+    const columns = this.#shownColumns(view, view.table);
+    return (items, margin) => {
+      if (items.length === 0) return [`no ${pluralOf(view.noun)}`];
+      const width = (io.stdout.columns || UNKNOWN_COLUMNS) - margin;
+      return renderTable(columns, items, { ...look, width, nowMs: now() })
+        .trimEnd()
+        .split('\n');
+    };
   }
 
   async bulk({ items, ...counts }: BulkResult): Promise<void> {
     const printed = this.#base === 'id' ? items.filter(({ ok }) => ok) : items;
-    await this.#printList(bulkView, printed, counts, 'nothing matched');
+    await this.list(bulkView, printed, counts, 'nothing matched');
   }
 
   async item<T>(view: View<T>, item: T, extra: Record<string, unknown> = {}): Promise<void> {
     const { fields } = this.#options.globals;
     if (isForPrograms(this.#base)) {
-      const record = this.redacted({ ...recordOf(view, item, fields), ...extra });
+      const record = this.redacted({ ...jsonRecord(view, item, fields), ...extra });
       return await this.write(this.#base === 'json' ? jsonDocument(record) : jsonLine(record));
     }
     if (this.#base !== 'table') return await this.write(this.#rows(view, [item], this.#base));
-    const all = this.#columns(view, undefined);
+    const all = this.#shownColumns(view, undefined);
     const shown = fields ? all : all.filter((field) => !isEmpty(valueOf(field, item)));
     await this.write(renderPairs(shown, item, await this.#look()));
   }
 
-  /**
-   * Written at once in one write. Of a list that goes out in parts: its rows in a format of one
-   * line an item.
-   */
+  /** On a terminal the line, elsewhere the record. */
+  async change<T>(view: View<T>, record: T, changed: boolean, line: string): Promise<void> {
+    if (this.isPlain) await this.text([[{ text: line }]]);
+    else await this.item(view, record, { changed });
+  }
+
+  /** In one write. Of a list that goes out in parts: rows in a format of one line an item. */
   async lines<T>(view: View<T>, items: readonly T[]): Promise<void> {
-    const { globals, redact = (text) => text } = this.#options;
+    const { globals } = this.#options;
     const format = this.#kind === 'list' ? this.#base : (globals.format ?? 'table');
     const { line } = view;
     if (format !== 'table' || globals.fields || !line)
       return await this.write(this.#rows(view, items, format));
-    const parts = items.map((item) =>
-      line(item).map((part) => ({ ...part, text: redact(part.text) })),
+    await this.text(items.map(line), view.lineIndent);
+  }
+
+  async text(rows: readonly (readonly LinePart[])[], indent?: number): Promise<void> {
+    const parts = rows.map((row) =>
+      row.map((part) => ({ ...part, text: this.#redact(part.text) })),
     );
-    await this.write(renderLines(parts, await this.#look(), view.lineIndent));
+    await this.write(renderLines(parts, await this.#look(), indent));
   }
 
   /** Nothing in plain text when `plain` is absent. */
   async record(record: Record<string, unknown>, plain?: string): Promise<void> {
-    const { globals, redact = (text) => text } = this.#options;
-    const { format = 'table' } = globals;
+    const { format = 'table' } = this.#options.globals;
     if (isForPrograms(format)) return await this.write(jsonLine(this.redacted(record)));
     if (format !== 'table' || plain === undefined) return;
     const look = { width: Infinity, palette: NO_COLORS };
-    await this.write(renderLines([[{ text: redact(plain) }]], look));
+    await this.write(renderLines([[{ text: this.#redact(plain) }]], look));
   }
 
   async documents(values: readonly unknown[]): Promise<void> {
@@ -128,30 +170,13 @@ export class Emitter extends Sink {
 
   /** Without secrets, for texts that go to `raw`. */
   redacted<T>(value: T): T {
-    const { redact = (text) => text, isRedacted } = this.#options;
-    return mapStrings(value, redact, isRedacted) as T;
+    return mapStrings(value, this.#redact, this.#options.isRedacted) as T;
   }
 
   /** A stream without any item still creates the file of --output; a dry run creates none. */
   override async close(): Promise<void> {
     if (this.#kind !== null && this.#options.globals.mode !== 'dry-run') await this.put('');
     await super.close();
-  }
-
-  async #printList<T>(
-    view: View<T>,
-    items: readonly T[],
-    members: object,
-    none: string,
-  ): Promise<void> {
-    if (this.#base === 'json')
-      return await this.write(jsonList(this.#records(view, items), this.redacted(members)));
-    if (this.#base !== 'table') return await this.write(this.#rows(view, items, this.#base));
-    const { table } = view;
-    await this.write(
-      items.length === 0 ? '' : renderTable(this.#columns(view, table), items, await this.#look()),
-    );
-    if (items.length === 0) await this.#options.io.stderr.write(`${none}\n`);
   }
 
   #rows<T>(view: View<T>, items: readonly T[], format: Format): string | Uint8Array {
@@ -167,7 +192,7 @@ export class Emitter extends Sink {
   #records<T>(view: View<T>, items: readonly T[]): unknown[] {
     const { globals, isRedacted } = this.#options;
     return items.map((item) => {
-      const record = recordOf(view, item, globals.fields);
+      const record = jsonRecord(view, item, globals.fields);
       return isRedacted?.(item as object) ? record : this.redacted(record);
     });
   }
@@ -178,6 +203,14 @@ export class Emitter extends Sink {
       ...field,
       get: (item) => this.redacted(valueOf(field, item)),
     }));
+  }
+
+  #shownColumns<T>(view: View<T>, preset: readonly string[] | undefined): Field<T>[] {
+    const columns = this.#columns(view, preset);
+    if (this.#options.globals.fields) return columns;
+    return columns.map(({ show, ...field }) =>
+      show ? { ...field, get: (item) => this.redacted(show(item)) } : field,
+    );
   }
 
   async #look(): Promise<Look> {

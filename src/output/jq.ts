@@ -55,10 +55,7 @@ export class JqFilter {
     throw new AppError('usage', `--jq: ${firstLine(stderr)}`, { hint });
   }
 
-  /**
-   * Prints texts without quotes, anything else as JSON. Throws `failed` after the results before an
-   * error.
-   */
+  /** Prints texts without quotes, else JSON. Throws `failed` after the results before an error. */
   async write(json: string | Uint8Array): Promise<void> {
     if (json.length > MOST_INPUT)
       throw new AppError('failed', '--jq: the JSON is too large; use --format ndjson');

@@ -1,9 +1,9 @@
 import { type Palette, type Tone, isForPrograms, NO_COLORS } from '../base/text/notice.ts';
-import { valueOf, type Field, type LinePart } from './view.ts';
+import { labelOf, valueOf, type Field, type LinePart } from './view.ts';
 import { safeLine, safeText } from '../base/text/safe-text.ts';
 import { normalizeTime, parseTime, relativeTime } from '../base/text/time.ts';
 import { formatUsd } from '../base/text/usd.ts';
-import { truncate, widthOf, wrap } from '../base/text/width.ts';
+import { truncate, truncateFront, widthOf, wrap } from '../base/text/width.ts';
 import type { AppError } from '../base/errors.ts';
 import { jsonLine, mapStrings } from './json.ts';
 
@@ -16,6 +16,8 @@ export interface Look {
 const GAP = 2;
 /** A column of text narrower than this is not readable. */
 const NARROWEST = 5;
+/** What is copied from a table as a whole is never cut. */
+const URL_CELL = /^https?:\/\/\S+$/;
 const WHOLE: ReadonlySet<string> = new Set(['id', 'status', 'time']);
 const MOST_WHOLE = 16;
 const SHORTEST_ID = 8;
@@ -26,11 +28,13 @@ export function renderTable<T>(
   look: Look,
 ): string {
   const columns = fields.map((field) => {
-    const heading = field.name.toUpperCase().replaceAll('_', ' ');
+    const heading = labelOf(field).toUpperCase();
     const cells = items.map((item) => shortCell(field, item, look.nowMs));
     const shown = field.as === 'id' && Number.isFinite(look.width) ? shortenIds(cells) : cells;
     const natural = Math.max(1, widthOf(heading), ...shown.map(widthOf));
-    const minimum = Math.min(natural, WHOLE.has(field.as ?? 'text') ? MOST_WHOLE : NARROWEST);
+    const least = Math.min(natural, WHOLE.has(field.as ?? 'text') ? MOST_WHOLE : NARROWEST);
+    const urls = shown.filter((cell) => URL_CELL.test(cell));
+    const minimum = Math.max(least, ...urls.map(widthOf));
     return { field, heading, cells: shown, natural, minimum, weight: field.weight ?? 1 };
   });
   let fitting = columns;
@@ -44,21 +48,20 @@ export function renderTable<T>(
   while (fitting.length > 1 && !fit('minimum')) fitting = fitting.slice(0, -1);
   const widths = sharedWidths(fitting, look.width);
   const line = (
-    cellOf: (column: (typeof columns)[0]) => string,
+    cellOf: (column: (typeof columns)[0], width: number) => string,
     paint: (field: Field<T>, text: string) => string,
   ) =>
     fitting
       .map((column, index) => {
-        const cut = truncate(cellOf(column), widths[index] ?? 0);
-        return (
-          paint(column.field, cut) + ' '.repeat(Math.max(0, (widths[index] ?? 0) - widthOf(cut)))
-        );
+        const width = widths[index] ?? 0;
+        const cut = cellOf(column, width);
+        return paint(column.field, cut) + ' '.repeat(Math.max(0, width - widthOf(cut)));
       })
       .join(' '.repeat(GAP))
       .trimEnd();
   const rows = items.map((item, row) =>
     line(
-      ({ cells }) => cells[row] ?? '',
+      ({ field, cells }, width) => cutCell(field, cells[row] ?? '', width),
       (field, cut) => {
         const tone = cut === '' ? undefined : toneOf(field, shortCell(field, item, look.nowMs));
         return tone ? look.palette[tone](cut) : cut;
@@ -66,10 +69,15 @@ export function renderTable<T>(
     ),
   );
   const header = line(
-    ({ heading }) => heading,
+    ({ heading }, width) => truncate(heading, width),
     (_, cut) => look.palette.dim(cut),
   );
   return `${[header, ...rows].join('\n')}\n`;
+}
+
+function cutCell<T>({ cut }: Field<T>, cell: string, width: number): string {
+  if (URL_CELL.test(cell)) return cell;
+  return cut === 'front' ? truncateFront(cell, width) : truncate(cell, width);
 }
 
 function sharedWidths(
@@ -108,8 +116,9 @@ export function shortenIds(ids: readonly string[]): string[] {
 }
 
 export function renderPairs<T>(fields: readonly Field<T>[], item: T, look: Look): string {
-  const keys = fields.map((field) => field.name.replaceAll('_', ' '));
-  const keyWidth = Math.max(0, ...keys.map((key) => key.length));
+  const keys = fields.map(labelOf);
+  const longest = Math.max(0, ...keys.map((key) => key.length));
+  const keyWidth = Math.min(longest, Math.floor(look.width / 2));
   const rows = fields.map((field, index): LinePart[] => {
     const key: LinePart[] = [
       { text: (keys[index] ?? '').padEnd(keyWidth), tone: 'dim' },
@@ -117,7 +126,7 @@ export function renderPairs<T>(fields: readonly Field<T>[], item: T, look: Look)
     ];
     const text = shortCell(field, item, look.nowMs);
     if (field.as !== 'time' || text === '') return [...key, { text, tone: toneOf(field, text) }];
-    const exact = exactCell(field, item);
+    const exact = exactCell(field, item).replace(/\.\d+(?=Z$)/, '');
     if (exact.startsWith(text)) return [...key, { text: exact }];
     return [...key, { text: `${exact} ` }, { text: `(${text})`, tone: 'dim' }];
   });

@@ -2,15 +2,21 @@ import { AppError } from '../base/errors.ts';
 import type { Tone } from '../base/text/notice.ts';
 
 /** Without `get` the value is the member of the same name. */
-export type Field<T> = FieldForm &
-  ({ name: string; get(item: T): unknown } | { name: keyof T & string; get?: undefined });
+export type Field<T> = FieldForm & {
+  /** What tables and rows of keys have instead, except with --fields; null leaves the row out. */
+  show?(item: T): unknown;
+} & ({ name: string; get(item: T): unknown } | { name: keyof T & string; get?: undefined });
 
 interface FieldForm {
-  /** Name in json, tsv order, --fields; a column heading is its upper case with spaces. */
+  /** Name in json, tsv order, --fields. */
   name: string;
+  /** In a column heading in upper case; default: the name with spaces. */
+  label?: string;
   as?: 'text' | 'id' | 'time' | 'status' | 'usd' | 'number' | 'bytes' | 'json';
   /** Columns with a higher weight keep their width longer; 0 = never cut. */
   weight?: number;
+  /** Where a cell that is too wide is cut; default: at its end. */
+  cut?: 'front';
   json?: JsonShape;
 }
 
@@ -27,10 +33,7 @@ export interface RecordShape {
 export interface View<T> {
   noun: string;
   id(item: T): string;
-  /**
-   * All fields, in the order of JSON and of tsv; appending is free, reordering is a breaking
-   * change.
-   */
+  /** All fields, in the order of JSON and tsv: appending is free, reordering a breaking change. */
   fields: readonly Field<T>[];
   /** All fields when it is not given. */
   table?: readonly string[];
@@ -45,6 +48,10 @@ export interface View<T> {
 export interface LinePart {
   text: string;
   tone?: Tone | undefined;
+}
+
+export function labelOf<T>({ label, name }: Field<T>): string {
+  return label ?? name.replaceAll('_', ' ');
 }
 
 export function valueOf<T>(field: Field<T>, item: T): unknown {
@@ -63,7 +70,7 @@ export function chosenFields<T>(view: View<T>, names: readonly string[]): Field<
   });
 }
 
-export function recordOf<T>(
+export function jsonRecord<T>(
   view: View<T>,
   item: T,
   names: readonly string[] | undefined,

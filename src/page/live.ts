@@ -7,6 +7,7 @@ import {
   changesSection,
   documentHead,
   documentParts,
+  ERRORS_SCRIPT,
   factsList,
   type PageFacts,
   type PageRecord,
@@ -21,10 +22,7 @@ import { cut } from '../base/text/well-formed.ts';
 export type { ConversationDiff };
 
 /** A hidden page has no connection: a browser allows six, and the service must be able to end. */
-export const LIVE_SCRIPT = `
-'use strict';
-const find = (id) => document.getElementById(id);
-const steps = find('steps');
+export const LIVE_SCRIPT = `${ERRORS_SCRIPT}
 const say = (text) => { find('connection').textContent = text; };
 let after = find('live').dataset.after;
 let source = null;
@@ -37,7 +35,35 @@ function addSteps({ data, lastEventId }) {
   after = lastEventId;
   const isAtEnd = bottom > 0 && bottom <= innerHeight;
   if (isAtEnd) steps.lastElementChild.scrollIntoView({ block: 'nearest' });
+  showNextError();
 }
+let loading = null;
+const inView = new IntersectionObserver((entries) => {
+  if (entries.some((each) => each.isIntersecting)) loadMore();
+});
+async function replaceMore(more) {
+  const answer = await fetch(location.pathname + '/steps?' + more.dataset.range);
+  if (!answer.ok) return false;
+  more.outerHTML = await answer.text();
+  watchMore();
+  return true;
+}
+loadMore = async () => {
+  const more = find('more');
+  if (more === null) return false;
+  loading ??= replaceMore(more).catch(() => false).finally(() => { loading = null; });
+  return loading;
+};
+function watchMore() {
+  inView.disconnect();
+  const more = find('more');
+  if (more !== null) inView.observe(more);
+  showNextError();
+}
+steps.addEventListener('click', ({ target }) => {
+  if (target.closest('#more') !== null) loadMore();
+});
+watchMore();
 function replaceParts({ data }) {
   const parts = document.createElement('template');
   parts.innerHTML = data;
@@ -79,11 +105,11 @@ function visibilityChanged() {
   source = null;
 }
 document.addEventListener('visibilitychange', visibilityChanged);
-find('newest').addEventListener('click', (event) => {
-  const last = steps.lastElementChild;
-  if (last === null) return;
+find('newest').addEventListener('click', async (event) => {
+  if (steps.lastElementChild === null) return;
   event.preventDefault();
-  last.scrollIntoView({ block: 'end' });
+  while (await loadMore());
+  steps.lastElementChild.scrollIntoView({ block: 'end' });
 });
 connect();
 `;
@@ -99,10 +125,10 @@ export const LIVE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** `lastEvent` is called when all events have been read. */
+/** `range`: of the steps that follow those of the page; called when these have been read. */
 export function livePageParts(
   record: PageRecord,
-  lastEvent: () => number,
+  range: () => { after: number; until: number },
 ): AsyncGenerator<string, void, void> {
   const { id, status } = record.conversation;
   const note =
@@ -114,10 +140,20 @@ export function livePageParts(
   const newest = markup`<a id="newest" href="#changes">Newest step</a>`;
   return documentParts(record, {
     head: null,
+    more: () => moreSteps(range()),
     end: () => markup`<p class="quiet">${note}</p></main>
-<footer id="live" data-after="${lastEvent()}">${state} ${newest}</footer>
+<footer id="live" data-after="${range().until}">${state} ${newest}</footer>
 <script>${new Markup(LIVE_SCRIPT)}</script>`,
   });
+}
+
+/** Null when there are none; the page replaces it with the answer of the route. */
+export function moreSteps({ after, until }: { after: number; until: number }): Markup | null {
+  if (after >= until) return null;
+  const range = `after=${after}&until=${until}`;
+  const button = markup`<button type="button">Show more steps</button>`;
+  return markup`<li id="more" data-range="${range}">${button}</li>
+`;
 }
 
 export function messagePage(title: string, text: string, command: string | null): string {
@@ -173,7 +209,6 @@ export function diffOfPatch(patch: string): ConversationDiff {
   };
 }
 
-/** @param events oldest first */
 export async function diffOfEdits(
   events: AsyncIterable<readonly PageEvent[]>,
   conversation: Parameters<EditLog['diff']>[0],

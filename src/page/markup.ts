@@ -83,7 +83,6 @@ export function block(
   return markup`<pre class="diff">${patchSpans(shown)}</pre>${rest}`;
 }
 
-/** One for each run of lines that look the same. */
 function patchSpans(patch: string): Markup[] {
   let isInHunk = false;
   const parts: { mark: string; lines: string[] }[] = [];

@@ -17,8 +17,38 @@ export interface PageRecord {
   diff(): Promise<ConversationDiff>;
 }
 
+/** `loadMore` is false when the page has all steps. */
+export const ERRORS_SCRIPT = `
+'use strict';
+const find = (id) => document.getElementById(id);
+const steps = find('steps');
+const nextError = find('next-error');
+let loadMore = async () => false;
+let lastError = null;
+function showNextError() {
+  nextError.hidden = steps.querySelector('.failed, #more') === null;
+}
+async function goToNextError() {
+  const failed = [...steps.querySelectorAll('.failed')];
+  const topOf = (each) => each.getBoundingClientRect().top;
+  const isSeen = lastError !== null && topOf(lastError) >= -8 && topOf(lastError) < innerHeight;
+  const next = isSeen
+    ? failed[failed.indexOf(lastError) + 1]
+    : failed.find((each) => topOf(each) > 8);
+  if (next === undefined && await loadMore()) return goToNextError();
+  lastError = next ?? failed[0] ?? null;
+  if (lastError === null) return showNextError();
+  lastError.tabIndex = -1;
+  lastError.focus({ preventScroll: true });
+  lastError.scrollIntoView({ block: 'start' });
+}
+nextError.addEventListener('click', goToNextError);
+showNextError();
+`;
+
 export function pageParts(record: PageRecord): AsyncGenerator<string, void, void> {
-  const own = `default-src 'none'; style-src ${STYLE_SOURCE}`;
+  const script = `script-src ${sourceOf(ERRORS_SCRIPT)}`;
+  const own = `default-src 'none'; style-src ${STYLE_SOURCE}; ${script}`;
   const policy = `${own}; base-uri 'none'; form-action 'none'`;
   const note =
     `Conversation ${record.conversation.id}, exported by acs. The keys of the server and the ` +
@@ -26,7 +56,9 @@ export function pageParts(record: PageRecord): AsyncGenerator<string, void, void
   return documentParts(record, {
     head: markup`<meta http-equiv="Content-Security-Policy" content="${policy}">
 `,
-    end: () => markup`</main><footer>${note}</footer>`,
+    more: () => null,
+    end: () => markup`</main><footer>${note}</footer>
+<script>${new Markup(ERRORS_SCRIPT)}</script>`,
   });
 }
 
@@ -36,10 +68,10 @@ const SECTIONS = [
   markup`<a href="#changes">Changes</a>`,
 ];
 
-/** `frame` is called for the end of the body when all steps have been written. */
+/** `more` and `end` are called when the steps have been written. */
 export async function* documentParts(
   record: PageRecord,
-  frame: { head: Markup | null; end(): Markup },
+  frame: { head: Markup | null; more(): Markup | null; end(): Markup },
 ): AsyncGenerator<string, void, void> {
   const { conversation } = record;
   const skip = markup`<a class="skip" href="#timeline">Skip to the timeline</a>`;
@@ -57,7 +89,8 @@ export async function* documentParts(
     for (const event of page) items += (await steps.read(event))?.html ?? '';
     yield items;
   }
-  yield markup`</ol></section>`.html;
+  const button = markup`<button id="next-error" type="button" hidden>Next error</button>`;
+  yield markup`${frame.more()}</ol>${button}</section>`.html;
   yield changesSection(await record.diff()).html;
   yield markup`${frame.end()}</body></html>
 `.html;
@@ -91,12 +124,14 @@ border-radius:.3rem;
 font:.85rem/1.45 ui-monospace,monospace;white-space:pre-wrap;tab-size:4}
 .plain{background:none;border:0;padding:0;font:inherit}
 #steps{list-style:none;margin:0;padding:0}
-#steps>li{display:grid;grid-template-columns:3.5rem minmax(0,1fr);gap:0 .75rem;padding:.4rem .25rem;
+#steps>li{display:grid;grid-template-columns:4.5rem minmax(0,1fr);gap:0 .75rem;padding:.4rem .25rem;
 content-visibility:auto;contain-intrinsic-size:auto 3rem}
-#steps time{font-variant-numeric:tabular-nums;font-size:.85rem;padding-top:.1rem}
+#steps time{font-variant-numeric:tabular-nums;font-size:.85rem;padding-top:.1rem;
+white-space:pre-line}
+#next-error{position:fixed;right:1rem;bottom:4rem;padding:.4rem .8rem}
 .who{font-weight:600}
 li.user>div{border-left:3px solid var(--link);padding-left:.6rem}
-li.error>div{border-left:3px solid var(--bad);padding-left:.6rem}
+li.failed>div{border-left:3px solid var(--bad);padding-left:.6rem}
 summary{cursor:pointer}
 .path{font-family:ui-monospace,monospace;font-size:.9rem}
 .diff span{display:block;min-height:1.45em}
@@ -114,7 +149,8 @@ footer{margin-top:3rem;color:var(--quiet);font-size:.85rem}
 #live{position:sticky;bottom:0;display:flex;flex-wrap:wrap;gap:.25rem 1rem;padding:.5rem 0;
 background:var(--back);
 border-top:1px solid var(--line)}
-@media(max-width:36rem){body{padding:1rem .75rem 3rem}#steps>li{display:block}dl{column-gap:.6rem}}
+@media(max-width:36rem){body{padding:1rem .75rem 3rem}#steps>li{display:block}
+#steps time{white-space:normal}dl{column-gap:.6rem}}
 `;
 export const STYLE_SOURCE = sourceOf(STYLE);
 
@@ -135,12 +171,7 @@ ${more}<meta name="viewport" content="width=device-width,initial-scale=1">
 
 export type PageFacts = Omit<
   Conversation,
-  | 'start_task_id'
-  | 'dialect'
-  | 'execution_status'
-  | 'sandbox_id'
-  | 'sandbox_status'
-  | 'git_provider'
+  'start_task_id' | 'dialect' | 'execution_status' | 'sandbox_id' | 'git_provider'
 >;
 
 function titleOf({ title, id }: Pick<PageFacts, 'title' | 'id'>): string {
@@ -191,6 +222,7 @@ const FACTS: Readonly<Record<string, Fact>> = {
     const why = reason?.text ?? (waiting_for && `waits for ${waiting_for}`);
     return markup`${statusWord(status)}${why && `: ${why}`}`;
   },
+  Sandbox: ({ sandbox_status }) => (sandbox_status === 'running' ? null : sandbox_status),
   Cost: (conversation) =>
     conversation.cost_usd === null || usedNoModel(conversation)
       ? null

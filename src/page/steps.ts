@@ -14,7 +14,7 @@ import {
 } from '../domain/event-payload.ts';
 import { filePatch, isBinary, statusOf } from '../domain/patch.ts';
 import { safeLine } from '../base/text/safe-text.ts';
-import { parseTime } from '../base/text/time.ts';
+import { parseTime, roundDuration } from '../base/text/time.ts';
 import { block, type Form, markup, type Markup, number } from './markup.ts';
 
 const NAMES = {
@@ -46,6 +46,7 @@ export type PageEvent = Omit<ConversationEvent, 'type' | 'conversation_id' | 'te
 /** `startedAt` null: the clock begins with the first event. */
 export function createStepReader(startedAt: string | null) {
   let firstMs = parseTime(startedAt);
+  let lastMs = firstMs;
   const readEdit = createEditReader();
   return {
     async read({ text, ...read }: PageEvent): Promise<Markup | null> {
@@ -55,20 +56,28 @@ export function createStepReader(startedAt: string | null) {
       const ms = parseTime(event.timestamp);
       firstMs ??= ms;
       const clock = ms === null || firstMs === null ? '' : elapsed(ms - firstMs);
+      const step = edit === null ? stepOf(event) : await editStep(edit);
+      if (step === null) return null;
+      const took = ms === null || lastMs === null ? null : Math.max(0, ms - lastMs);
+      lastMs = ms ?? lastMs;
+      const duration = took === null ? '' : `\n+${durationWord(took)}`;
       const time =
         clock === ''
           ? markup`<span></span>`
-          : markup`<time datetime="${event.timestamp ?? ''}">${clock}</time>`;
-      const step = edit === null ? stepOf(event) : await editStep(edit);
-      return step && stepItem(step, time);
+          : markup`<time datetime="${event.timestamp ?? ''}">${clock}${duration}</time>`;
+      return stepItem(step, time);
     },
   };
+}
+
+/** Of a step: since the one before. */
+function durationWord(ms: number): string {
+  return ms < 10_000 ? `${(ms / 1000).toFixed(1)}s` : roundDuration(ms);
 }
 
 /** The page shows these by its other steps, and its outcome. */
 const IMPLIED_STATES = /^(?:init|loading|idle|running|finished|awaiting_user_input)$/;
 
-/** Null: nothing to show. */
 function stepOf(event: PageEvent & { text: string }): Step | null {
   const text = fullText(event);
   if (event.signal === 'message')
@@ -148,7 +157,8 @@ function stepItem(step: Step, time: Markup): Markup {
   const name = markup`<span class="${nameClass}">${NAMES[kind]}</span>`;
   const content = contentOf(step, markup`${name} ${shownTitle}${shownFailure}`);
   const shownThought = thought && block(thought, 'markdown');
-  return markup`<li class="${kind}">${time}<div>${shownThought}${content}</div></li>
+  const failed = kind === 'error' || failure !== null ? ' failed' : '';
+  return markup`<li class="${kind}${failed}">${time}<div>${shownThought}${content}</div></li>
 `;
 }
 

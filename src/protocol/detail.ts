@@ -11,7 +11,6 @@ export interface Detail {
   ctx?: Record<string, unknown>;
 }
 
-/** `part`: the first element of each `loc`. */
 export function check<Schema extends v.GenericSchema>(
   schema: Schema,
   value: unknown,
@@ -22,7 +21,6 @@ export function check<Schema extends v.GenericSchema>(
   return { ok: false, detail: result.issues.map((issue) => toDetail(issue, part)) };
 }
 
-/** The member of `ctx`, by type. */
 const CTX: Readonly<Record<string, string>> = {
   greater_than: 'gt',
   greater_than_equal: 'ge',
@@ -120,15 +118,12 @@ function notList<Schema extends v.GenericSchema>(schema: Schema, type: string): 
   });
 }
 
-/** An object whose unknown members are ignored. */
 export const record = <Entries extends v.ObjectEntries>(entries: Entries) =>
   notList(v.object(entries), 'model_attributes_type');
 
-/** An object whose unknown members are kept. */
 export const openRecord = <Entries extends v.ObjectEntries>(entries: Entries) =>
   notList(v.looseObject(entries), 'model_attributes_type');
 
-/** An object that may have no other members. */
 export const closedRecord = <Entries extends v.ObjectEntries>(entries: Entries) =>
   notList(v.strictObject(entries), 'model_attributes_type');
 

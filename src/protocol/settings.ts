@@ -8,7 +8,6 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Undefined where the object has no such member. */
 export function valueAt(object: JsonObject, dottedPath: string): JsonValue | undefined {
   return dottedPath
     .split('.')
@@ -18,7 +17,6 @@ export function valueAt(object: JsonObject, dottedPath: string): JsonValue | und
     );
 }
 
-/** Changes the object; undefined removes the member. */
 export function setAt(object: JsonObject, dottedPath: string, value: JsonValue | undefined): void {
   const names = dottedPath.split('.');
   const last = names.pop() ?? '';
@@ -43,7 +41,6 @@ export interface Setting {
   secret: boolean;
   choices: readonly string[] | null;
   minimum: number | null;
-  /** Where V1 has it, if not at the top level. */
   path?: string;
   /** `newer`: V1, and the last releases with V0. */
   servers: 'all' | 'V0' | 'V1' | 'newer';

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { type AppError, isAppError } from '../base/errors.ts';
+import { type AppError, isOfKind } from '../base/errors.ts';
 import type { Server } from '../client/shared/server.ts';
 
 /** The time for one read, or for a stop, after the deadline. */
@@ -60,7 +60,6 @@ export async function beforeTime<T>(
   }
 }
 
-/** What following a run takes of the context. */
 export interface RunContext {
   clock: Clock;
   signal: AbortSignal;
@@ -78,6 +77,4 @@ export function limitsAfter({ clock }: { clock: Clock }, waitMs: number): Limits
 }
 
 /** The same request may succeed later: no answer, an error of the server, or a rate limit. */
-export function isPassing(error: unknown): error is AppError {
-  return isAppError(error) && ['network', 'server', 'rate-limited'].includes(error.kind);
-}
+export const isPassing = isOfKind('network', 'server', 'rate-limited');

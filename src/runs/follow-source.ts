@@ -5,6 +5,8 @@ import { parseTime } from '../base/text/time.ts';
 /** Each event comes once and in order. */
 export type FollowItem =
   | { type: 'event'; event: ConversationEvent }
+  /** `text` returns the newest text of an answer that is being written. */
+  | { type: 'partial'; text: () => string }
   | { type: 'state'; conversation: Conversation }
   | { type: 'notice'; text: string };
 
@@ -16,6 +18,8 @@ export interface FollowOptions {
   /** `once`: only the record as it is now, after the events of a run that has stopped. */
   extent?: 'once' | undefined;
   request?: ReadRequest;
+  /** Whether parts of answers are wanted. */
+  deltas?: boolean;
 }
 
 export class ReadRequest {
@@ -34,6 +38,7 @@ export interface SourceEvent {
   /** Built when it is yielded; null for a snapshot or a piece of a text. */
   event: (() => ConversationEvent) | null;
   execution_status: string | null;
+  partial?: (() => string) | null;
 }
 
 export interface FollowSocket {

@@ -30,7 +30,6 @@ const FOLLOW_MS = {
   frameKept: 20,
   shortestRest: 20,
 } as const;
-/** For a record that is older than an event. */
 const STALE_RECORD: Cadence & { forMs: number } = { firstMs: 125, mostMs: 500, forMs: 800 };
 /** Close codes of an agent server: it refuses the key, or does not have the conversation. */
 const REFUSALS: ReadonlySet<number | null> = new Set([4001, 4004]);
@@ -117,7 +116,6 @@ class Follower {
     }
   }
 
-  /** Events that cannot be read now do not delay the record. */
   async *readOnce(): Items {
     const record = await this.source.readRecord();
     if (!hasStopped(record.status)) return yield { type: 'state', conversation: record };
@@ -138,7 +136,6 @@ class Follower {
       this.signal.throwIfAborted();
       try {
         const first = await this.source.readRecord();
-        // A run that has ended needs no socket.
         if (endOfStatus(first.status) === null) await this.connect();
         yield* this.deliverStored();
         this.recovered();
@@ -233,8 +230,7 @@ class Follower {
     const taken = this.socket.take();
     const { closed } = this.socket;
     for (const event of taken) {
-      // Within a millisecond the texts decide, which have microseconds. An unreadable time is not
-      // before another.
+      // Within a millisecond the texts, of microseconds, decide. An unreadable time is before none.
       const ms = parseTime(event.timestamp) ?? Infinity;
       const index = this.frames.findLastIndex(({ event: { timestamp } }) => {
         const otherMs = parseTime(timestamp) ?? -Infinity;
@@ -281,6 +277,7 @@ class Follower {
     timestamp,
     event,
     execution_status,
+    partial,
   }: SourceEvent): Generator<FollowItem, void, void> {
     if (this.window.has(id)) return;
     this.window.add(id, timestamp);
@@ -292,6 +289,7 @@ class Follower {
       return;
     }
     if (event !== null) yield { type: 'event', event: event() };
+    if (partial != null) yield { type: 'partial', text: partial };
   }
 
   /** `record`: was read before the events were; it is read again where one contradicts it. */

@@ -181,17 +181,14 @@ function endOfIdle({ rejected, awaits_user }: EventSummary): End | null {
   return awaits_user ? AWAITS_USER : null;
 }
 
-export function isOfLatestRun(conversation: Conversation, summary: EventSummary): boolean {
-  return isWorking(conversation.status) || !isStale(conversation, summary);
-}
-
-/** Whether the status may be older than the newest event: not where the sandbox has failed. */
-function isStale(
+/** False where the status may be older than the newest event: not where the sandbox has failed. */
+export function isOfLatestRun(
   { status, sandbox_status }: Conversation,
   { since_message, in_progress }: EventSummary,
 ): boolean {
-  if (status === 'archived' || (status === 'failed' && sandbox_status === 'error')) return false;
-  return since_message === 'none' || in_progress;
+  if (isWorking(status) || status === 'archived') return true;
+  if (status === 'failed' && sandbox_status === 'error') return true;
+  return since_message !== 'none' && !in_progress;
 }
 
 const RANKED_CODES: readonly number[] = [0, 8, 6, 5, 1];

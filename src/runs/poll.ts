@@ -1,7 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { isPassing } from './deadline.ts';
 
-/** Milliseconds; each pause is 1.5 times the one before. */
 export interface Cadence {
   firstMs: number;
   mostMs: number;
@@ -20,7 +19,6 @@ export interface PollOptions {
   every: Cadence;
   /** The first read that is answered at or after this time is the last. */
   until?: number;
-  /** Begins with a pause. */
   readBefore?: true;
   /** How long requests may fail: 0 where the caller repeats them. */
   outageMs?: number;

@@ -59,7 +59,6 @@ const MS = {
 
 /** Times are milliseconds on the context's clock; Infinity: none. */
 export interface Rules {
-  /** The statuses of `wait --for`. */
   wanted?: readonly string[] | null;
   seen: Conversation;
   /** Set where the command has started the run itself: only newer events count. */
@@ -80,7 +79,6 @@ export interface TrackerState {
   phase: Phase;
   summary: EventSummary;
   lastEvent: ConversationEvent | null;
-  /** Null: none was read since the tracking began. */
   record: Conversation | null;
   contradictedSinceMs: number;
   readAtMs: number;
@@ -94,8 +92,7 @@ export interface TrackerState {
 }
 
 export type Input =
-  | Exclude<FollowItem, { type: 'notice' }>
-  /** False when the sandbox does not answer. */
+  | Exclude<FollowItem, { type: 'notice' | 'partial' }>
   | { type: 'sandbox'; isInProgress: boolean }
   | { type: 'answered' }
   | { type: 'over' }

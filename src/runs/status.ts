@@ -6,10 +6,7 @@ import {
 } from '../domain/conversation.ts';
 import { EXIT_CODES } from '../base/errors.ts';
 
-/**
- * `idle`: only the events show an end. `halted`: can be resumed. `closed`: over V0 a list does not
- * show an end.
- */
+/** `idle`: only events show an end. `halted`: can be resumed. `closed`: V0 lists show no end. */
 type Stage = 'works' | 'unreported' | 'idle' | 'halted' | 'closed' | 'ended' | 'gone';
 
 /** A status that a later server has invented has no stage. */
@@ -31,7 +28,6 @@ const STAGES: Partial<Record<ConversationStatus, Stage>> = {
 
 export interface End {
   kind: 'ok' | 'failed' | 'needs-input' | 'conflict';
-  /** Used where the record has no reason. */
   reason: Reason | null;
   waitingFor: 'confirmation' | 'user' | null;
 }

@@ -1,5 +1,6 @@
 import type { Conversation } from '../domain/conversation.ts';
-import { type ConversationEvent, eachEvent } from '../domain/event.ts';
+import type { ConversationEvent } from '../domain/event.ts';
+import { eachItem } from '../domain/pages.ts';
 import { AppError, isAppError, isFailure, isNotFound, READER_GONE } from '../base/errors.ts';
 import type { IdOrRecord, Server } from '../client/shared/server.ts';
 import { beforeTime, GRACE_MS, isPassing, timeLimit, type RunContext } from './deadline.ts';
@@ -44,6 +45,8 @@ export interface TrackOptions extends Omit<Rules, 'answers'> {
   onEvent?: (event: ConversationEvent) => Promise<void>;
   /** `perhaps-older`: the state may be that of the run before. */
   onState?: (conversation: Conversation, run: 'latest' | 'perhaps-older' | 'none') => void;
+  /** `text` returns the newest text of an answer that is being written. */
+  onPartial?: ((text: () => string) => void) | undefined;
   onNotice?: (text: string) => Promise<void>;
 }
 
@@ -152,9 +155,11 @@ class Tracker {
       extent: isLate ? 'once' : undefined,
       afterEventId: start.afterEventId,
       since: start.since ?? undefined,
+      ...(this.options.onPartial && { deltas: true }),
     });
     for await (const item of items) {
       if (item.type === 'notice') await this.notice(item.text);
+      else if (item.type === 'partial') this.options.onPartial?.(item.text);
       else yield item;
     }
     yield { type: 'over' };
@@ -258,7 +263,7 @@ export async function readKnownRun(
   of: IdOrRecord,
 ): Promise<{ summary: EventSummary; last: ConversationEvent | null }> {
   const newestFirst: ConversationEvent[] = [];
-  for await (const event of eachEvent(
+  for await (const event of eachItem(
     server.conversations.eventPages(of, { order: 'newest-first', limit: EVENTS_MAX }),
   )) {
     newestFirst.push(event);

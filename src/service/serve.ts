@@ -1,11 +1,16 @@
 import { once } from 'node:events';
+import { homedir } from 'node:os';
 import { createApp } from './app/app.ts';
 import { createAppContext } from './app/context.ts';
 import { endClones } from './app/repository.ts';
+import { hiddenFolders } from './isolation/bubblewrap.ts';
 import { chooseLimits } from './isolation/limits.ts';
+import { userTools } from './isolation/tools.ts';
+import { removeOldCaches } from './sandboxes/caches.ts';
 import { chooseSpecs } from './sandboxes/specs.ts';
 import { openStore } from './storage/index.ts';
 import { readReplayFile } from './agents/replay/file.ts';
+import { cut } from '../base/text/well-formed.ts';
 import { readScenario } from './faults/schema.ts';
 import { closeServer, createHttpServer, listen, listenPreferring, portOf } from './http/server.ts';
 import { watchIdle } from './lifecycle/activity.ts';
@@ -62,7 +67,6 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
     );
     parts.push(context.close);
     const server = createHttpServer(createApp(context).fetch);
-    // The port of the service before, so that clients can reconnect.
     const lastPort = readPort(paths.port);
     await listenAt(server, host, options.port ?? 0, lastPort);
     parts.push(() => closeServer(server, context.stop));
@@ -71,7 +75,15 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
       inDataDir(dataDir, () => writePrivateFile(paths.port, `${port}\n`));
     const state = stateOf(options, port, clock.stamp());
     parts.push(inDataDir(dataDir, () => publishState(paths.state, state)));
+    const { supervisor } = context;
+    removeOldCaches(paths.caches, clock.now(), (name) => supervisor.usesCache(name)).catch(
+      (error: unknown) => log(`a cache could not be removed: ${String(error)}`),
+    );
     if (specs.warning !== null) log(`warning: ${specs.warning}`);
+    const home = homedir();
+    const { leftOut } = userTools(env, hiddenFolders(dataDir, home), home);
+    if (specs.whyNoBubblewrap === null && leftOut.length > 0)
+      log(`warning: sandboxes do not have ${cut(leftOut.join(', '), 2000)}`);
     if (missing.length > 0) log(`warning: sandboxes have no limit on ${missing.join(', ')}`);
     if (state.scenario !== null) log(`fault: ${state.scenario} (rules: ${faults.length})`);
 
@@ -83,16 +95,9 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
       log('ended');
       return why;
     });
-    const isBusy = (): boolean =>
-      store.conversations.countRunning() > 0 ||
-      // A start may take longer than the timeout, for example with a clone of a large repository.
-      store.startTasks.unfinished().length > 0 ||
-      context.supervisor.subscribers() > 0 ||
-      // A page is a client while its browser shows it: a hidden one has no connection.
-      context.pages.viewers() > 0;
     const { idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS } = options;
     parts.push(
-      watchIdle(context.activity, idleTimeoutMs, isBusy, () => {
+      watchIdle(context.activity, idleTimeoutMs, context.isBusy, () => {
         stop.abort('idle timeout');
       }),
     );

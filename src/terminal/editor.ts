@@ -11,42 +11,22 @@ export interface EditorOptions {
   env: Readonly<Record<string, string | undefined>>;
   platform?: string;
   signal: AbortSignal;
-  /** What was written stays in its file, and the error names the file. */
-  onFailure?: 'keep';
 }
 
 const USUAL_EDITORS = ['nano', 'vi'];
 
-/**
- * Throws `config` when no editor can be started or it fails; `interrupted` when the signal aborts.
- */
+/** Throws `config` when the editor fails or cannot be started; `interrupted` on an abort. */
 export async function editText(options: EditorOptions): Promise<string> {
-  const { initial, extension, onFailure } = options;
+  const { initial, extension } = options;
   const folder = await mkdtemp(path.join(tmpdir(), 'acs-edit-'));
   const file = path.join(folder, `text${path.extname(`x${extension}`)}`);
-  let isKept = false;
   try {
     await writeFile(file, initial, { mode: 0o600, flag: 'wx' });
     await runFirstEditor(file, options);
     return await readFile(file, 'utf8');
-  } catch (error) {
-    if (onFailure !== 'keep' || !isAppError(error)) throw error;
-    const text = await readFile(file, 'utf8').catch(() => initial);
-    isKept = text.trim() !== '' && text !== initial;
-    throw isKept ? nameKept(error, file) : error;
   } finally {
-    if (!isKept) await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
   }
-}
-
-export function nameKept(error: AppError, file: string): AppError {
-  const { hint, ...details } = error.details;
-  const kept = `your text is saved in ${file}`;
-  return new AppError(error.kind, error.message, {
-    ...details,
-    hint: hint === undefined ? kept : `${hint}; ${kept}`,
-    data: { ...details.data, kept_in: file },
-  });
 }
 
 async function runFirstEditor(file: string, around: EditorOptions): Promise<void> {
@@ -113,9 +93,7 @@ function runEditor(
   });
 }
 
-/**
- * A word: unquoted characters, with those of quoted pieces; a quote without its end is a character.
- */
+/** A word: unquoted characters and quoted pieces; a quote without its end is a character. */
 const WORD = /(?:[^\s"'\\]|\\[^]|"(?:[^"\\]|\\[^])*"|'[^']*'|["'\\])+/g;
 const PIECE = /\\([^])|"((?:[^"\\]|\\[^])*)"|'([^']*)'/g;
 

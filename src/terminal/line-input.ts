@@ -37,10 +37,7 @@ const PASTE_MARKS = { on: '\x1b[?2004h', off: '\x1b[?2004l' } as const;
 /** All but line feeds and tabs: a terminal would obey them. */
 const CONTROLS = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g;
 
-/**
- * What readline lets its caller set: https://nodejs.org/api/readline.html names `line` and
- * `cursor`.
- */
+/** Readline lets its caller set `line` and `cursor`: https://nodejs.org/api/readline.html */
 type Editor = Interface & { line: string; cursor: number; prevRows: number };
 
 export function openLineInput(options: LineInputOptions): LineInput {
@@ -166,6 +163,20 @@ class Lines implements LineInput {
     this.keyboard.setRawMode?.(false);
   }
 
+  /** Readline handles the other keys. */
+  private readonly keys: Readonly<Record<string, () => void>> = {
+    'paste-start': () => void (this.pasted = ''),
+    'ctrl-c': () => this.interrupt(),
+    'ctrl-z': () => this.stop(),
+    return: () => this.onReturn(),
+    'alt-return': () => this.insert('\n'),
+    enter: () => this.insert('\n'), // Ctrl-J
+    up: () => this.move(-1),
+    'ctrl-p': () => this.move(-1),
+    down: () => this.move(1),
+    'ctrl-n': () => this.move(1),
+  };
+
   private readonly onEnd = (): void => this.enter?.({ type: 'end' });
 
   private readonly onKey = (text: string | undefined, key: Key): void => {
@@ -174,29 +185,10 @@ class Lines implements LineInput {
       this.pasted += text ?? '';
       return;
     }
-    switch (`${key.ctrl ? 'ctrl-' : ''}${key.meta ? 'alt-' : ''}${key.name ?? ''}`) {
-      case 'paste-start':
-        this.pasted = '';
-        return;
-      case 'ctrl-c':
-        return this.interrupt();
-      case 'ctrl-d':
-        if (this.editor.line !== '') break;
-        return this.enter?.({ type: 'end' });
-      case 'ctrl-z':
-        return this.stop();
-      case 'return':
-        return this.onReturn();
-      case 'alt-return':
-      case 'enter': // Ctrl-J
-        return this.insert('\n');
-      case 'up':
-      case 'ctrl-p':
-        return this.move(-1);
-      case 'down':
-      case 'ctrl-n':
-        return this.move(1);
-    }
+    const name = `${key.ctrl ? 'ctrl-' : ''}${key.meta ? 'alt-' : ''}${key.name ?? ''}`;
+    if (name === 'ctrl-d' && this.editor.line === '') return this.onEnd();
+    const act = this.keys[name];
+    if (act !== undefined) return act();
     this.editor.write(text?.replace(CONTROLS, '') as string, key);
   };
 

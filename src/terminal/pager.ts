@@ -1,6 +1,4 @@
-/**
- * Shows text that is longer than the screen in the pager of the user: ACS_PAGER, PAGER, else less.
- */
+/** Shows what is longer than the screen in the pager of the user: ACS_PAGER, PAGER, else less. */
 import { spawn } from 'node:child_process';
 import { withoutKeys } from '../base/text/secret-names.ts';
 import { widthOf } from '../base/text/width.ts';

@@ -7,10 +7,7 @@ export interface ColorQuestion {
   color: 'auto' | 'never';
 }
 
-/**
- * The flag wins over FORCE_COLOR, that over NO_COLOR, that over what the stream is. Empty variables
- * say nothing.
- */
+/** In this order: the flag, FORCE_COLOR, NO_COLOR, the stream. Empty variables do not count. */
 export function takesColors({ isTTY, env, color }: ColorQuestion): boolean {
   if (color === 'never') return false;
   if (env.FORCE_COLOR) return env.FORCE_COLOR !== '0' && env.FORCE_COLOR !== 'false';

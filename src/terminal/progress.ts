@@ -23,6 +23,7 @@ export interface ProgressOptions {
   watch: StatusLineOptions['watch'];
   text: Text;
   elsewhere?: 'lines' | 'nothing' | undefined;
+  above?: StatusLineOptions['above'];
 }
 
 export async function createProgress(options: ProgressOptions): Promise<Progress> {
@@ -44,11 +45,19 @@ export const NOTHING: Progress = {
 };
 
 /** A text that changes by itself is below a followed run; others are plain waits. */
-async function live({ io, env, globals, signal, watch, text }: ProgressOptions): Promise<Progress> {
+async function live({
+  io,
+  env,
+  globals,
+  signal,
+  watch,
+  text,
+  above,
+}: ProgressOptions): Promise<Progress> {
   const colors = { isTTY: io.stderr.isTTY, env, color: globals.color };
   const palette = await paletteFor(colors);
   let current = text;
-  const options = { io, palette, signal, watch, text: () => textOf(current) };
+  const options = { io, palette, signal, watch, text: () => textOf(current), above };
   const line =
     typeof text === 'string'
       ? new (await import('./spinner.ts')).Spinner(

@@ -8,9 +8,7 @@ import { editText } from './editor.ts';
 import { takesColors } from './palette.ts';
 import { TerminalStream, type TerminalWriter } from './writable.ts';
 
-/**
- * Returns the reason for which an answer is asked for again. What it throws rejects the question.
- */
+/** Returns why an answer is asked for again. What it throws rejects the question. */
 export type Validate = (value: string) => true | string | Promise<true | string>;
 
 /** All reject with AppError `interrupted` on Ctrl-C. */
@@ -32,13 +30,7 @@ export interface Prompt {
     default?: T;
   }): Promise<T>;
   secret(question: { message: string; validate?: Validate }): Promise<string>;
-  editor(question: {
-    message: string;
-    initial: string;
-    extension: string;
-    /** See EditorOptions. */
-    onFailure?: 'keep';
-  }): Promise<string>;
+  editor(question: { message: string; initial: string; extension: string }): Promise<string>;
 }
 
 interface Surroundings {
@@ -163,8 +155,7 @@ class OpenQuestion {
     question: (around: Surroundings, checked: (validate: Validate) => Validate) => Promise<T>,
   ): Promise<T> {
     const { source, signal, until } = this.#parts;
-    // Ctrl-D closes readline, which pauses its input, without an answer; inquirer then waits for
-    // ever.
+    // Ctrl-D closes readline without an answer; inquirer then waits for ever.
     const check = (): void =>
       void setImmediate(() => this.#state !== 'ended' && this.#closed.abort());
     source.on('pause', check).on('end', check);
@@ -192,8 +183,7 @@ class OpenQuestion {
         return '';
       } finally {
         if (this.#state === 'checking') this.#state = 'open';
-        // readline has kept what was typed meanwhile, such as the second line of a paste: Ctrl-U
-        // removes it.
+        // readline has kept what was typed meanwhile, such as a pasted line: Ctrl-U removes it.
         this.#parts.source.emit('keypress', '', { ctrl: true, name: 'u' });
       }
     };

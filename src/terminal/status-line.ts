@@ -1,13 +1,14 @@
-/**
- * The cursor stays at the first column and is never hidden: a process that a signal ends leaves
- * nothing to restore.
- */
+/** The cursor is at the first column, and shown: an ended process leaves nothing to restore. */
 import type { Palette } from '../base/text/notice.ts';
 import { safeLine } from '../base/text/safe-text.ts';
 import { truncate } from '../base/text/width.ts';
 import { aroundWrites, type TerminalStreams, type TerminalWriter } from './writable.ts';
 
 const CLEAR = '\x1b[J';
+/** What is between the two marks is shown at once. */
+const [AT_ONCE, SHOWN] = ['\x1b[?2026h', '\x1b[?2026l'];
+/** Terminals disagree on widths: what is too wide is cut, and each line has one row. */
+const [CUT, BROKEN] = ['\x1b[?7l', '\x1b[?7h'];
 const UNKNOWN_WIDTH = 80;
 
 export interface TerminalEvents {
@@ -22,10 +23,14 @@ export interface StatusLineOptions {
   palette: Palette;
   /** Made safe and cut to the terminal. */
   text: () => string;
+  /** Lines above it, safe; those that it returns at the end stay. */
+  above?: () => readonly string[];
   signal: AbortSignal;
   /** The result ends the watch. */
   watch: (events: TerminalEvents) => () => void;
 }
+
+export type Screen = Pick<StatusLine, 'draw' | 'end'>;
 
 export class StatusLine {
   private readonly write: TerminalWriter['write'];
@@ -63,11 +68,16 @@ export class StatusLine {
 
   draw(): void {
     if (this.state === 'hidden' || this.state === 'ended' || this.isLineOpen) return;
-    const { io, palette, text } = this.options;
+    const { io, palette, text, above } = this.options;
     // One column less: a terminal breaks a full line when the next character comes, or at once.
     const columns = (io.stderr.columns || UNKNOWN_WIDTH) - 1;
     this.state = 'drawn';
-    this.put(`\r${CLEAR}${palette.dim(truncate(safeLine(text()), columns))}\r`);
+    const last = palette.dim(truncate(safeLine(text()), columns));
+    const lines = above?.() ?? [];
+    if (lines.length === 0) return this.put(`\r${CLEAR}${last}\r`);
+    // The cursor returns to the first line, below which a narrower terminal breaks lines.
+    const back = `\r\x1b[${lines.length}A`;
+    this.put(`${AT_ONCE}${CUT}\r${rows(lines)}${last}${CLEAR}${back}${BROKEN}${SHOWN}`);
   }
 
   hide(): void {
@@ -85,7 +95,9 @@ export class StatusLine {
 
   async end(): Promise<void> {
     if (this.state !== 'ended') {
-      this.clear();
+      const { above } = this.options;
+      if (above === undefined) this.clear();
+      else this.put(`\r${rows(above())}${CLEAR}`);
       this.state = 'ended';
       for (const undo of this.restore) undo();
     }
@@ -108,4 +120,9 @@ export class StatusLine {
     // A terminal that is gone is reported by the writes of data.
     this.written = this.write(text).catch(() => undefined);
   }
+}
+
+/** tmux copies a screen that is cleared as a whole into its history: each line is overwritten. */
+function rows(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\x1b[K\n`).join('');
 }

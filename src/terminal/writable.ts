@@ -44,9 +44,7 @@ export interface TerminalStreams {
   stderr: TerminalWriter;
 }
 
-/**
- * `before`: right before each chunk; `after`: once for all writes of a turn. The result undoes it.
- */
+/** `before`: before each chunk; `after`: after all writes of a turn. The result undoes it. */
 export function aroundWrites(
   { stdout, stderr }: TerminalStreams,
   { before, after }: { before: (chunk: string | Uint8Array) => void; after: () => void },

@@ -43,6 +43,9 @@ const PARTS: Record<string, string> = {
 
 /** Each library is loaded by its owner alone; other modules use the owner. */
 const LIBRARY_OWNERS: Record<string, readonly string[]> = {
+  '@ai-sdk/anthropic': ['src/service/agents/model/'],
+  '@ai-sdk/google': ['src/service/agents/model/'],
+  '@ai-sdk/openai': ['src/service/agents/model/'],
   '@ai-sdk/openai-compatible': ['src/service/agents/model/'],
   '@fastify/busboy': ['src/service/http/'],
   '@hono/node-server': ['src/service/'],
@@ -53,11 +56,14 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   chalk: ['src/terminal/'],
   commander: ['src/cli/run.ts'],
   conf: ['src/local/profiles/'],
+  croner: ['src/commands/automation/automations.ts'],
   diff: ['src/domain/patch.ts'],
+  'eventsource-parser': ['src/service/agents/model/chunks.ts'],
   fflate: ['src/service/http/'],
   'fast-string-width': ['src/base/text/'],
   hono: ['src/service/'],
   'jq-wasm': ['src/output/jq-thread.ts'],
+  jsonrepair: ['src/service/agents/model/repair.ts'],
   libsql: ['src/service/storage/'],
   'markdown-it': ['src/page/markup.ts'],
   ora: ['src/terminal/spinner.ts'],
@@ -66,6 +72,7 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   // Readers of answers, requests and trajectories check their shape.
   valibot: ['src/protocol/', 'src/service/'],
   ws: ['src/service/agent-server/', 'src/client/http/'],
+  yaml: ['src/commands/automation/files.ts', 'src/service/agent-server/instructions.ts'],
 };
 
 /** Files that may use the process, the network and the system clock. */
@@ -123,10 +130,14 @@ function isPort(module: string, to: string, sources: Sources): boolean {
 }
 
 /**
- * Files that may import from every noun: the tree of commands, and the list of all records in the
- * help.
+ * Files that may import from every noun: the tree of commands, the list of all records in the help,
+ * and the run of an automation, which is followed as `conv follow` does.
  */
-const KNOW_ALL_NOUNS = ['src/commands/index.ts', 'src/commands/help/index.ts'];
+const KNOW_ALL_NOUNS = [
+  'src/commands/index.ts',
+  'src/commands/help/index.ts',
+  'src/commands/automation/run.ts',
+];
 
 /**
  * Nouns share the files directly in commands/ and in commands/shared/; no noun imports

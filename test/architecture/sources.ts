@@ -34,7 +34,7 @@ export interface Sources {
 /** All TypeScript files below a folder. */
 export function readTree(root: string, folder: string): Tree {
   const files = readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
+    .filter((file) => /\.(?:ts|json)$/.test(file))
     .map((file) => `${folder}/${file.split(path.sep).join('/')}`)
     .sort();
   return new Map(files.map((file) => [file, readFileSync(path.join(root, file), 'utf8')]));

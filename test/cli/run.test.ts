@@ -74,6 +74,17 @@ describe('the root command', () => {
     ['frobnicate', 'see: acs --help'],
     ['exec x -- ls', 'did you mean acs sandbox exec? See: acs --help'],
     ['conv interrupt x', 'did you mean acs conv stop? See: acs conv --help'],
+    ['new x', 'did you mean acs conv new? See: acs --help'],
+    ['ls', 'did you mean acs conv list? See: acs --help'],
+    ['logs x', 'did you mean acs conv events? See: acs --help'],
+    ['shell x', 'did you mean acs sandbox shell? See: acs --help'],
+    ['conv cp x:a b', 'did you mean acs sandbox cp? See: acs conv --help'],
+    ['conv apply x', 'did you mean acs conv pull? See: acs conv --help'],
+    ['conv kill x', 'did you mean acs conv stop? See: acs conv --help'],
+    ['sandbox kill x', 'did you mean acs sandbox delete? See: acs sandbox --help'],
+    ['sandbox stop x', 'did you mean acs sandbox pause? See: acs sandbox --help'],
+    ['secret new x', 'see: acs secret --help'],
+    ['-v', 'did you mean --version, or --debug? See: acs --help'],
     ['constructor', 'see: acs --help'],
     ['lst --help', "error: unknown command 'lst'\n  see: acs --help\n"],
     [
@@ -86,6 +97,14 @@ describe('the root command', () => {
     ],
   ])('an unknown command points to the help of its noun: %s', async (line, err) => {
     await at.ends(line, { code: 2, out: '', err });
+  });
+
+  it.each([
+    ['sandbox pause x --wait', 'see: acs sandbox pause --help'],
+    ['conv list --color', 'see: acs conv list --help'],
+    ['conv send x --wiat', 'did you mean --wait? See: acs conv send --help'],
+  ])('an unknown option never names its opposite: %s', async (line, hint) => {
+    await at.ends(line, { code: 2, err: `\n  ${hint}\n` });
   });
 
   it.each<[string[], Ending['err']]>([

@@ -126,11 +126,11 @@ describe('whoami shows the dialects, version and flavour of', () => {
     });
   });
 
-  it('a server on a terminal, each fact in a row of its own', async () => {
+  it('a server on a terminal, each fact in a row of its own and no features', async () => {
     serve(V1_ONLY);
     const { out } = await at.ends('whoami', { columns: 100, env: { NO_COLOR: '1' } });
     expect(out).toMatch(/^dialect +v1\ndialects +v1\nversion +1\.11\.0$/m);
-    expect(out).toMatch(/^features +.*send-message/m);
+    expect(out).not.toContain('send-message');
   });
 });
 
@@ -201,8 +201,14 @@ describe('a URL that is no app server', () => {
   });
 
   it.each<[string, Record<string, Reply>]>([
-    ['its document', { '/openapi.json': AGENT }],
-    ['/server_info', { '/server_info': { json: { title: 'Agent server of the local service' } } }],
+    [
+      'its document and a release before 1.28',
+      { '/openapi.json': AGENT, '/server_info': { json: { version: '1.27.3' } } },
+    ],
+    [
+      '/server_info of the local service',
+      { '/server_info': { json: { title: 'Agent server of the local service' } } },
+    ],
   ])(
     'exits 12 where it is an agent server by %s, which acs api sends requests to',
     async (_, byPath) => {
@@ -219,9 +225,26 @@ describe('a URL that is no app server', () => {
     },
   );
 
+  it.each<[string, Record<string, Reply>]>([
+    ['its document alone', { '/openapi.json': AGENT }],
+    [
+      '/server_info of 1.28',
+      { '/server_info': { json: { title: 'OpenHands Agent Server', version: '1.28.0' } } },
+    ],
+  ])('has dialect agent where it is an agent server by %s', async (_, byPath) => {
+    const page = { items: [], next_page_id: null };
+    serve({
+      ...byPath,
+      '/api/conversations/search': { json: page },
+      '/api/conversations/count': { json: 0 },
+    });
+    await at.ends('conv list --json --jq .items', { out: '[]\n' });
+    await at.ends('whoami --json --jq .dialect', { out: 'agent\n' });
+  });
+
   it.each([
     ['http://127.0.0.1:1', 10],
-    ['localhost:3000', 2],
+    ['acs.example:3000', 2],
     ['not a url', 2],
   ])('%s exits %i', async (url, code) => {
     await at.ends(['whoami', '--base-url', url], { code, requests: 0 });

@@ -34,6 +34,8 @@ const ALL = [
     'clock',
     'model',
     'sandboxes',
+    'server-git',
+    'automations',
   ],
   ...['local-service', 'disk', 'isolation', 'node', 'git'],
 ];
@@ -208,7 +210,12 @@ describe('doctor with a wrong configuration', () => {
       'if that is your server, use it as the URL: https://acs.example',
       '',
     ],
-    ['is a gateway without a server behind it', { status: 502, none: true }, LOG_HINT, ''],
+    [
+      'is a gateway without a server behind it',
+      { status: 502, none: true },
+      'the server may be starting: try again in a minute',
+      '',
+    ],
     ['answers every request with 500', { status: 500, none: true }, LOG_HINT, ''],
   ])('fails server with a next step when the server %s', async (_, reply, hint, text) => {
     at.script(() => reply);
@@ -239,9 +246,11 @@ describe('doctor with a wrong configuration', () => {
     });
   });
 
-  it('fails server alone at an agent server', async () => {
+  it('fails server alone at the agent server of a sandbox', async () => {
     at.script(({ path }) =>
-      path === '/server_info' ? { json: { title: 'OpenHands Agent Server' } } : NOT_FOUND,
+      path === '/server_info'
+        ? { json: { title: 'OpenHands Agent Server', version: '1.20.0' } }
+        : NOT_FOUND,
     );
     const { code, failed, checks } = await doctor(healthy());
     expect({ code, failed }).toEqual({ code: 1, failed: ['server'] });
@@ -345,6 +354,9 @@ describe('doctor without a server', () => {
       status: 'warn',
       data: { state: 'unavailable' },
       text: 'the local service cannot isolate sandboxes: bubblewrap (bwrap) is not installed',
+      hint: expect.stringMatching(
+        /^install bubblewrap.*\n.*--spec process --confirm always$/,
+      ) as string,
     });
     expect(checks.git).toMatchObject({ status: 'warn', text: 'git is not installed' });
   });

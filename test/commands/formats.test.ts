@@ -127,6 +127,7 @@ beforeAll(async () => {
   await world.acs('settings', 'profile', 'save', 'usual');
   await world.acs('settings', 'profile', 'use', 'usual');
   await writeFile(path.join(world.dir, 'key'), world.service.key);
+  await writeFile(path.join(world.dir, 'nightly.yaml'), 'name: Nightly tests');
   gitHost = await startGitHost(path.join(world.dir, 'git-host'));
   await writeFile(path.join(world.dir, 'token'), GIT_TOKEN);
   await world.acs('git-provider', 'set', 'forgejo', '--host', gitHost.url, '--token-file', 'token');
@@ -232,7 +233,18 @@ const TABLE: Record<string, Row> = {
   'settings profile save': { args: ['usual'] },
   'settings profile use': { args: ['usual'] },
   'settings profile delete': { args: ['-y'], before: made('settings profile save gone', 'gone') },
+  'automation list': { args: [] },
+  'automation show': { args: ['Nightly tests'] },
+  'automation apply': { args: ['nightly.yaml'] },
+  'automation export': { args: ['Nightly tests'] },
+  'automation run': { args: ['Nightly tests'] },
+  'automation runs': { args: ['Nightly tests'] },
+  'automation stop': { args: ['00000000-0000-4000-8000-000000000000'] },
+  'automation enable': { args: ['Nightly tests'] },
+  'automation disable': { args: ['Nightly tests'] },
+  'automation delete': { args: ['Nightly tests', '-y'] },
   api: { args: ['GET', '/api/v1/sandbox-specs', '-f', 'id=process'] },
+  'model list': { args: [] },
   'secret list': { args: [] },
   'secret set': { args: ['TOKEN=@value'] },
   'secret delete': { args: ['-y'], before: made('secret set GONE=@value', 'GONE') },

@@ -145,9 +145,13 @@ describe('the tree of commands', () => {
     'acs specs': ['list'],
     'acs settings': ['get', 'set', 'unset', 'edit', 'schema'],
     'acs settings profile': ['list', 'save', 'use', 'delete'],
+    'acs model': ['list'],
     'acs secret': ['list', 'set', 'delete'],
     'acs git-provider': ['list', 'set', 'delete'],
     'acs repo': ['list', 'branches'],
+    'acs automation': [
+      ...['list', 'show', 'apply', 'export', 'run', 'runs', 'stop', 'enable', 'disable', 'delete'],
+    ],
     'acs profile': ['list', 'show', 'use', 'rename', 'delete'],
     acs: ['login', 'logout', 'whoami', 'doctor', 'api', 'serve', 'batch', 'completion', 'help'],
   };

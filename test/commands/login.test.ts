@@ -182,14 +182,17 @@ describe('login on a terminal', () => {
     expect(stored().profiles['work']).toMatchObject({ base_url: url, key });
   });
 
-  it('repeats the prompt for a URL without a server, takes https for a host alone, and suggests the host as the name', async () => {
+  it('repeats the prompt for a URL without a server, takes https for a host alone and http for one of this machine, and suggests the host as the name', async () => {
     const { host } = new URL(url);
-    const { questions } = await asks('', ['url', 'not a url', host, CLOSED, url, 'local', '', key]);
+    // Another name of this machine, which is not one of its loopback hosts.
+    const other = host.replace('127.0.0.1', '0.0.0.0');
+    const answers = ['url', 'not a url', other, CLOSED, host, 'local', '', key];
+    const { questions } = await asks('', answers);
     expect(questions.slice(1)).toEqual([
       'URL of the server',
       'URL of the server this is not a URL; give one such as https://acs.example.com',
       expect.stringMatching(
-        `^URL of the server the TLS connection to ${host} failed .*; the port does not speak TLS`,
+        `^URL of the server the TLS connection to ${other} failed .*; the port does not speak TLS`,
       ),
       expect.stringMatching('^URL of the server nothing listens at 127.0.0.1:9 '),
       'Name of the profile',

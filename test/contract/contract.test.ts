@@ -25,7 +25,8 @@ import { FAILURES, RESTART } from './cases/failures.ts';
 import { FOLLOWING, SENDING } from './cases/following.ts';
 import { GIT_PROVIDERS, SECRETS, SETTINGS } from './cases/settings.ts';
 import { PROGRAMS } from './cases/programs.ts';
-import { CLIENTS, TOOLS } from '../genuine/set-up.mjs';
+import { BACKENDS, CLIENTS, TOOLS } from '../genuine/set-up.mjs';
+import { createBackendTarget } from './backend.ts';
 import { clientCases } from './clients.ts';
 import { documentCases } from './documents.ts';
 import { createGenuineTarget } from './genuine.ts';
@@ -72,6 +73,7 @@ beforeAll(async () => {
   if (beside !== undefined) target = await createGenuineTarget(beside);
   else if (name === 'local' || CLIENTS.includes(name)) target = await createLocalTarget('both');
   else if (name === 'local-v0') target = await createLocalTarget('v0');
+  else if (BACKENDS.includes(name)) target = await createBackendTarget(name);
   else target = await createGenuineTarget(name);
   transcript = record(target);
 }, START_TIMEOUT_MS);

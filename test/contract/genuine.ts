@@ -87,6 +87,7 @@ export async function createGenuineTarget(release: string): Promise<Target> {
       flags: ['--repo', 'demo/hello', '--git-provider', 'forgejo'],
       unknown: ['--repo', 'demo/nowhere', '--git-provider', 'forgejo'],
       dir: gitHost.dir,
+      url: gitHost.url.replace('://', `://token:${GIT_TOKEN}@`) + '/demo/hello',
     },
     acs: (...args) => target.invoke({ args }),
     invoke: (invocation) => invoke({ cwd, ...invocation, env: { ...env, ...invocation.env } }),

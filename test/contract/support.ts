@@ -5,6 +5,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect } from 'vitest';
+import { BACKENDS } from '../genuine/set-up.mjs';
 import { startRelay, type Relay, type RelayOptions } from '../support/relay.ts';
 import type { Ended } from '../support/world.ts';
 import {
@@ -104,7 +105,8 @@ export async function conversation(
   scenario: Scenario,
   ...flags: string[]
 ): Promise<Ended> {
-  const args = ['conv', 'new', ...(await target.begin(scenario)), '--api', dialect];
+  const args = ['conv', 'new', ...(await target.begin(scenario))];
+  if (dialect !== 'agent') args.push('--api', dialect);
   if (!flags.includes('--repo')) args.push('--no-repo');
   if (dialect === 'v1' && !flags.includes('--sandbox') && !flags.includes('--spec')) {
     args.push('--sandbox', await target.sandbox());
@@ -282,6 +284,11 @@ export async function untilTitled(target: Target, id: string): Promise<void> {
   await until('its title', isTitled, LONGEST_TITLING_MS).catch(() => undefined);
 }
 
+/** A backend has one, which `--api` cannot name. */
+const DIALECTS = BACKENDS.includes(process.env.ACS_CONTRACT_TARGET ?? '')
+  ? (['agent'] as const)
+  : (['v1', 'v0'] as const);
+
 /**
  * The same case in each dialect. Where the server does not speak it, acs must say so before it
  * sends anything.
@@ -290,7 +297,7 @@ export function inEachDialect(
   name: string,
   run: (target: Target, dialect: Dialect) => Promise<Verdict | void>,
 ): ContractCase[] {
-  return (['v1', 'v0'] as const).map((dialect) => ({
+  return DIALECTS.map((dialect) => ({
     name,
     dialect,
     run: async (target) => {
@@ -301,7 +308,7 @@ export function inEachDialect(
   }));
 }
 
-/** A case about sandboxes: a server of V0 alone has none, and acs must say so. */
+/** A case about sandboxes: a server of V0 alone and a backend have none. */
 export function withSandboxes(each: ContractCase): ContractCase {
   return {
     ...each,
@@ -323,7 +330,7 @@ export function withSandboxes(each: ContractCase): ContractCase {
 
 /** The dialect that acs prefers there. */
 export function newest(target: Target): Dialect {
-  return target.dialects.includes('v1') ? 'v1' : 'v0';
+  return target.dialects.find((dialect) => dialect !== 'v0') ?? 'v0';
 }
 
 /** A relay to the target, and the environment that makes acs go through it. */

@@ -14,7 +14,7 @@ import { AppError } from '../../src/base/errors.ts';
  */
 export const STEP_MS = 120_000;
 
-export type Dialect = 'v0' | 'v1';
+export type Dialect = 'v0' | 'v1' | 'agent';
 
 /** What the agent of a conversation does; see test/genuine/model.ts. */
 export type Scenario = ScenarioWord;
@@ -29,6 +29,8 @@ export interface Repository {
   unknown: string[];
   /** Where it lies, to be cloned past the server. */
   dir: string;
+  /** Where a git host serves it, with credentials; the local service clones it from `dir`. */
+  url?: string;
 }
 
 /** What a server does otherwise than the newest release, where a case has to know it. */

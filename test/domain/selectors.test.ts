@@ -40,8 +40,20 @@ describe('isSelected', () => {
     expect(selected({ olderThanMs: 6 * HOUR_MS + 1 })).toBe(false);
   });
 
-  it('does not treat a record without a time as old', () => {
+  it('treats a record as newer than an age that it has not reached', () => {
+    expect(selected({ newerThanMs: 6 * HOUR_MS })).toBe(false);
+    expect(selected({ newerThanMs: 6 * HOUR_MS + 1 })).toBe(true);
+  });
+
+  it('treats a record without a time neither as old nor as new', () => {
     expect(selected({ olderThanMs: 1 }, { created_at: null })).toBe(false);
+    expect(selected({ newerThanMs: 1 }, { created_at: null })).toBe(false);
+  });
+
+  it('searches titles and repositories in any letter case', () => {
+    expect(selected({ search: 'FLAKY' }, { title: 'Fix the flaky test' })).toBe(true);
+    expect(selected({ search: 'Me/Do' }, { title: null })).toBe(true);
+    expect(selected({ search: 'flaky' })).toBe(false);
   });
 
   it('treats a record as idle that has no run in progress and was not updated for that long', () => {

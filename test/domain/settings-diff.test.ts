@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonValue, SettingsField, SettingsSnapshot } from '../../src/domain/settings.ts';
-import { differencesOf, hasMask, recordOf, unstoredOf } from '../../src/domain/settings-diff.ts';
+import {
+  differencesOf,
+  hasMask,
+  settingsRecord,
+  unstoredOf,
+} from '../../src/domain/settings-diff.ts';
 import { SETTINGS_FIELDS } from '../../src/domain/settings-fields.ts';
 
 const snapshot: SettingsSnapshot = {
@@ -134,7 +139,7 @@ describe('unstoredOf', () => {
   });
 });
 
-it('recordOf has the value or default of each field, and only whether a secret is set', () => {
+it('settingsRecord has the value or default of each field, and only whether a secret is set', () => {
   const names = ['max_iterations', 'language', 'llm_api_key', 'search_api_key'];
   const record = {
     max_iterations: 500,
@@ -142,7 +147,7 @@ it('recordOf has the value or default of each field, and only whether a secret i
     llm_api_key: '(set)',
     search_api_key: null,
   };
-  expect(recordOf(snapshot, names.map(field))).toEqual(record);
+  expect(settingsRecord(snapshot, names.map(field))).toEqual(record);
 });
 
 it('hasMask finds what the output has in place of a secret, and accepts ordinary values', () => {

@@ -121,8 +121,8 @@ const FAILURES: [word: string, said: RegExp][] = [
     'FAIL401',
     /answered with HTTP 401: Incorrect API key provided\. Set another key: acs settings set llm_api_key=-/,
   ],
-  ['FAIL429', /answered with HTTP 429: .*Continue later with a message: acs conv send/],
-  ['FAIL500', /answered with HTTP 500: .*Continue later/],
+  ['FAIL429', /answered with HTTP 429: .*Continue the conversation later/],
+  ['FAIL500', /answered with HTTP 500: .*Continue the conversation later/],
   ['CUT', /was cut off/],
   ['LOOP', /stuck/],
 ];

@@ -38,21 +38,22 @@ const held = (name: string) =>
 const release = (name: string) => writeFile(releaseOf(name), '');
 const NEVER = run('sleep 600');
 
-/** Starts a run of these steps, and returns its id while it continues. */
-async function start(steps: Record<string, unknown>[], message = 'Do it.'): Promise<string> {
+/** Starts a run of these steps in the sandbox of all, and returns its id while it continues. */
+async function start(
+  steps: Record<string, unknown>[],
+  message = 'Do it.',
+  place = ['--sandbox', world.sandbox ?? ''],
+): Promise<string> {
   const file = await replayFile(world, `run-${tests}.json`, steps);
-  const { code, out, err } = await world.acs(
-    'conv',
-    'new',
-    message,
-    '--no-repo',
-    '--replay',
-    file,
-    '--json',
-  );
+  const words = ['conv', 'new', message, '--no-repo', '--replay', file, '--json', ...place];
+  const { code, out, err } = await world.acs(...words);
   if (code !== 0) throw new Error(err);
   return json({ out }).id;
 }
+
+/** In a sandbox whose changes are those of this run. */
+const startAlone = (steps: Record<string, unknown>[], message?: string) =>
+  start(steps, message, []);
 
 async function address(id: string, ...flags: string[]): Promise<string> {
   const { out } = await world.acs('conv', 'open', id, ...flags);
@@ -95,6 +96,7 @@ async function cuttingProxy(target: string) {
 describe.runIf(hasChromium)('the live page in Chromium', () => {
   let browser: Browser;
   beforeAll(async () => {
+    world.sandbox = (await world.acs('sandbox', 'start', '-q')).out.trim();
     browser = await startChromium();
   });
   afterAll(() => browser.close());
@@ -113,7 +115,7 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     until(async () => areThere(await stepTexts()));
 
   it('shows new steps, the end of the run, the answer and the changes without a reload', async () => {
-    const id = await start([
+    const id = await startAlone([
       held('first'),
       edit({ command: 'create', path: 'notes.txt', file_text: 'one\ntwo\n' }),
       held('second'),
@@ -140,7 +142,7 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
   });
 
   it('has the steps, the answer and the changes of the exported page', async () => {
-    const id = await start([
+    const id = await startAlone([
       held('go'),
       edit({ command: 'create', path: 'a', file_text: 'x' }),
       run('echo made > by-command.txt'),
@@ -266,6 +268,40 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     expect((await stepTexts()).filter((each) => each.includes('Ok.'))).toHaveLength(1);
   });
 
+  it('loads the steps of a long run when it is scrolled to their end, or to find an error', async () => {
+    const create = (number: number) =>
+      edit({ command: 'create', path: `file-${number}`, file_text: `${number}` });
+    const many = Array.from({ length: 120 }, (_, number) => create(number));
+    const id = await start([...many, run('exit 3'), finish('Ok.')]);
+    await ended(id);
+    const count = async () => (await stepTexts()).length;
+    const named = async () => {
+      const paths =
+        "[...document.querySelectorAll('#steps .path')].map((each) => each.textContent)";
+      const all = await browser.tab.evaluate<string[]>(paths);
+      return all.map((each) => each.replace(/.*file-/, ''));
+    };
+    for (const load of [
+      "document.getElementById('more').scrollIntoView()",
+      "document.getElementById('next-error').click()",
+      "document.getElementById('newest').click()",
+    ]) {
+      await browser.tab.open(await address(id));
+      await untilText('#connection', 'Connected.');
+      const first = await count();
+      await browser.tab.evaluate(load);
+      await until(() => browser.tab.evaluate("document.getElementById('more') === null"));
+      expect(await count()).toBeGreaterThan(first);
+      expect(await named()).toEqual(many.map((_, number) => `${number}`));
+    }
+    await browser.tab.evaluate("document.getElementById('next-error').click()");
+    await until(async () =>
+      (await browser.tab.evaluate<string>('document.activeElement.innerText')).includes(
+        'exit code 3',
+      ),
+    );
+  });
+
   it('reports the end of the service, and keeps what it shows', async () => {
     const id = await start([finish('Ok.')]);
     await ended(id);
@@ -292,7 +328,7 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
   });
 
   it('shows the stored events of a paused sandbox, and that it is paused', async () => {
-    const id = await start([run('echo kept'), NEVER, finish('Ok.')]);
+    const id = await startAlone([run('echo kept'), NEVER, finish('Ok.')]);
     await until(async () => (await world.acs('conv', 'events', id)).out.includes('kept'));
     await browser.tab.open(await address(id));
     await untilText('#run', 'running');
@@ -302,6 +338,13 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     await browser.tab.open(await address(id));
     await untilText('#steps', 'kept');
     await untilText('#run', 'paused');
+    const ended = await startAlone([finish('Ok.')]);
+    await world.acs('conv', 'wait', ended);
+    await browser.tab.open(await address(ended));
+    const { sandbox_id: other } = json(await world.acs('conv', 'show', ended, '--json'));
+    await world.acs('sandbox', 'pause', other ?? '');
+    await untilText('#facts', 'Sandbox\npaused');
+    expect(await textOf('#run')).toContain('finished');
   });
 
   it('opens with a link once: the second use is refused in words', async () => {
@@ -349,7 +392,7 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     beforeAll(async () => {
       const all = HOSTILE.join('\n').replaceAll('\0', '');
       const create = edit({ command: 'create', path: 'a', file_text: all });
-      id = await start([create, NEVER], all);
+      id = await startAlone([create, NEVER], all);
     });
 
     it.each(LOOKS)('%s, %i pixels wide', async (scheme, width) => {

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const PAGED: [line: string, whole: RegExp][] = [
-  ['acs conv events $id', /^P:TIMESTAMP[^]*^P:.*finished/m],
+  ['acs conv events $id', /^P:TIME [^]*^P:.*finished/m],
   ['acs conv show $id', /^P:id[^]*^P:sandbox id/m],
   ['acs conv diff $id', /^P:diff --git[^]*^P:\+/m],
   ['acs --help', /^P:Start and manage[^]*^P:.*topics:/m],

@@ -11,21 +11,22 @@ let world: World;
 let ended: string;
 let running: string;
 
+/** Starts a run in the sandbox of all runs, in this process; its id. */
+async function startRun(...flags: string[]): Promise<string> {
+  const words = ['conv', 'new', '--no-repo', '--sandbox', world.sandbox ?? '', '-q', ...flags];
+  return (await world.acs(...words)).out.trim();
+}
+
 beforeAll(async () => {
   world = await createWorld({ api: 'v1', spec: 'process' });
-  const done = await start(
-    ['conv', 'new', '--no-repo', '--replay', 'demo', '--wait', '-q'],
-    inWorld(world),
-  ).ended;
-  ended = done.out.trim();
+  world.sandbox = (await world.acs('sandbox', 'start', '-q')).out.trim();
+  ended = await startRun('--replay', 'demo', '--wait');
   const replay = [
     { action: 'run', args: { command: 'sleep 600' } },
     { action: 'finish', args: { final_thought: 'done' } },
   ];
   await writeFile(path.join(world.dir, 'long.json'), JSON.stringify(replay));
-  running = (
-    await start(['conv', 'new', '--no-repo', '--replay', 'long.json', '-q'], inWorld(world)).ended
-  ).out.trim();
+  running = await startRun('--replay', 'long.json');
 });
 afterAll(() => world.close());
 
@@ -132,7 +133,7 @@ describe('a reader that closes the pipe', () => {
     await until(() => following.out() !== '');
     following.child.stdout?.destroy();
     // Something has to happen for the writer to notice.
-    await start(['conv', 'stop', running], inWorld(world)).ended;
+    await world.acs('conv', 'stop', running);
     expect((await following.ended).code).toBe(141);
   });
 });
@@ -145,10 +146,7 @@ describe('a signal', () => {
   ] as const)(
     '%s during follow ends with %i and prints that the run continues',
     async (signal, code) => {
-      const id = (
-        await start(['conv', 'new', '--no-repo', '--replay', 'long.json', '-q'], inWorld(world))
-          .ended
-      ).out.trim();
+      const id = await startRun('--replay', 'long.json');
       const following = start(['conv', 'follow', id, '--json'], inWorld(world));
       await until(() => following.out().includes('sleep 600'));
       following.child.kill(signal);
@@ -159,9 +157,9 @@ describe('a signal', () => {
         exit_code: code,
       });
       expect(over.err).toContain(`acs conv stop ${id}`);
-      const show = await start(['conv', 'show', id, '--json'], inWorld(world)).ended;
+      const show = await world.acs('conv', 'show', id, '--json');
       expect(JSON.parse(show.out)).toMatchObject({ status: 'running' });
-      await start(['conv', 'stop', id], inWorld(world)).ended;
+      await world.acs('conv', 'stop', id);
     },
   );
 });

@@ -16,6 +16,9 @@ import { promisify } from 'node:util';
  * of both.
  */
 export const RELEASES = ['1.11.0', '1.6.0', '1.4.0'];
+/** Agent servers that stand alone, as Agent Canvas starts them, and its automation service. */
+export const BACKENDS = ['agent-1.49.1'];
+export const AUTOMATION = 'automation-1.13.1';
 /**
  * The releases of tools that take the OpenAPI documents of the local service: generators of
  * clients, and a tester.
@@ -60,12 +63,12 @@ export function cacheFolder(env = process.env) {
 }
 
 /**
- * An environment that holds this release of RELEASES or CLIENTS, made now when it is not there or
+ * An environment that holds this release of RELEASES, BACKENDS, CLIENTS or AUTOMATION, made now when it is not there or
  * was made from other pins: the path of its Python, or of its node_modules for a client from npm.
  * Throws SetUpError. `say` gets a line for each step that takes long.
  */
 export async function setUp(release, say) {
-  if (RELEASES.includes(release)) await needSystemPackages(say);
+  if ([...RELEASES, ...BACKENDS].includes(release)) await needSystemPackages(say);
   const cache = cacheFolder();
   await mkdir(cache, { recursive: true });
   const kind = existsSync(path.join(PINS, release)) ? fromNpm(release) : fromPython(release, cache);

@@ -50,7 +50,11 @@ it('verbs with a wait limit are found in the tree of commands', () => {
 describe.each(['is not known', 'is known'])(
   'a server that %s ends at the limit, with exit code 124',
   (known) => {
-    it.each(lines)('%s', async (line) => {
+    // A server of V1 that is known to have no automations is refused before any request.
+    const asked = lines.filter(
+      ([line]) => known === 'is not known' || !line.startsWith('automation '),
+    );
+    it.each(asked)('%s', async (line) => {
       const env = { ACS_CONFIG_DIR: `${at.dir}/config-${at.clock.now()}` };
       if (known === 'is known') await at.ends('whoami', { env });
       at.v1.before = () => ({ silence: true });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { jsonDocument, jsonLine, jsonLines, jsonList } from '../../src/output/json.ts';
-import { toEvent } from '../../src/client/v1/event-records.ts';
+import { toEvent } from '../../src/client/agent-server/event-records.ts';
 import { readEvent } from '../../src/protocol/v1/records.ts';
 import { eventView } from '../../src/commands/conv/event-view.ts';
 import { Redaction } from '../../src/client/http/redaction.ts';

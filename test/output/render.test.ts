@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { Emitter, type EmitterSettings } from '../../src/output/emit.ts';
 import { renderLines, renderTable, shortenIds } from '../../src/output/render.ts';
 import { NO_COLORS, type Palette } from '../../src/base/text/notice.ts';
-import type { Field, LinePart } from '../../src/output/view.ts';
+import type { Field, LinePart, View } from '../../src/output/view.ts';
 import { widthOf } from '../../src/base/text/width.ts';
 import { coloredPalette, paletteFor } from '../../src/terminal/palette.ts';
 import { folderOfEachTest } from '../support/temporary-folder.ts';
@@ -116,7 +116,7 @@ describe('one thing', () => {
   test('shows the time absolute and relative', async () => {
     const { emitter, out } = capture({ fields: ['created_at', 'cost_usd'] }, 80);
     await emitter.item(taskView, TASK);
-    expect(out()).toBe('created at  2026-03-01T11:56:59.123456Z (3m ago)\ncost usd    $0.0042\n');
+    expect(out()).toBe('created at  2026-03-01T11:56:59Z (3m ago)\ncost usd    $0.0042\n');
   });
 });
 
@@ -165,6 +165,30 @@ describe('a table on a terminal', () => {
       "
     `);
     expect(least.out()).toBe('ID\n3f2504e04f89\n3f2504e04f8a\n');
+  });
+
+  test('cuts a path at its front, a URL never, and has the readable value of a field', async () => {
+    const path = '/home/me/projects/greeter';
+    const view: View<string> = {
+      noun: 'link',
+      id: (url) => url,
+      fields: [
+        { name: 'folder', get: () => path, cut: 'front' },
+        { name: 'base_url', label: 'link', get: (url) => url },
+        { name: 'kind', get: () => 'LongEvent', show: () => 'long' },
+      ],
+    };
+    const urls = ['http://host.example/a', 'http://host.example/ab'];
+    const [table, chosen] = [capture({}, 40), capture({ fields: ['kind'] }, 40)];
+    for (const { emitter } of [table, chosen]) await emitter.list(view, urls, PAGE);
+    expect(`\n${table.out()}`).toMatchInlineSnapshot(`
+      "
+      FOLDER      LINK                    KIND
+      …s/greeter  http://host.example/a   long
+      …s/greeter  http://host.example/ab  long
+      "
+    `);
+    expect(chosen.out()).toContain('LongEvent');
   });
 
   test('leaves empty columns out before it cuts others', async () => {
@@ -221,8 +245,8 @@ test.each([60, 80, 120])('no line is wider than the %i columns of the terminal',
 });
 
 test('a terminal too narrow for the indentation breaks the lines itself', async () => {
-  const text = renderLines([EVENT], { width: 20, palette: NO_COLORS }, 7);
-  expect(text).toBe(' 0:07  $ git log --oneline --since yesterday\n         | head\n');
+  const text = renderLines([EVENT], { width: 16, palette: NO_COLORS }, 7);
+  expect(text).toBe(' 0:07  $ git log --oneline --since yesterday\n    | head\n');
 });
 
 test('further lines of a text are indented, so that they cannot look like lines of acs', async () => {
@@ -258,14 +282,15 @@ test('the values of a record continue below themselves, and are never cut or bro
   });
   expect(`\n${out()}`).toMatchInlineSnapshot(`
     "
-    id          3f2504e04f8941d39a0c0305e82c3301
+    id
+      3f2504e04f8941d39a0c0305e82c3301
     title       Repair the parser of dates
                 and tell what was wrong
     status      running
     cost usd    $0.0042
     labels      aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
-    created at  2026-03-01T11:56:59.123456Z
-                (3m ago)
+    created at  2026-03-01T11:56:59Z (3m
+                ago)
     "
   `);
 });

@@ -206,6 +206,8 @@ const PAUSE_MS = 25;
 const STANDING_MS = 60_000;
 const V1 = '/api/v1/app-conversations';
 const SETTINGS = '/api/v1/settings';
+/** Starts of runs that finished without a question, though the settings ask for risky actions. */
+const IN_CONFIRMATION_MODE = ['confirm.mode.create', 'confirm.mode2.create', 'v0.confirm.create'];
 
 export class InStep {
   readonly #app: Endpoint;
@@ -223,6 +225,7 @@ export class InStep {
     const { name, request, answer } = exchange;
     if (name === 'sandbox.search.empty') await this.#makeSandboxes(answer);
     if (name === 'clone.settings') await this.#forgetSettings(path, answer);
+    if (IN_CONFIRMATION_MODE.includes(name)) await this.#askNothing();
     if (request.method !== 'POST') return;
     if (isToStanding(exchange) || isPauseOfEnded(exchange, next)) await this.#standing(path);
     if (path === SETTINGS && answer.status >= 400)
@@ -238,6 +241,11 @@ export class InStep {
     for (let missing = held - (await items()).length; missing > 0; missing -= 1) {
       await this.#ask('POST', '/api/v1/sandboxes?sandbox_spec_id=process');
     }
+  }
+
+  /** A sandbox without isolation asks for writes too, which the recorded model called harmless. */
+  async #askNothing(): Promise<void> {
+    await this.#ask('POST', SETTINGS, { conversation_settings_diff: { confirmation_mode: false } });
   }
 
   /** The recorded server was a fresh one, without the settings of the exchanges before. */

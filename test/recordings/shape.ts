@@ -70,6 +70,13 @@ const OWN = new Set([
   'status_detail',
   'last_active_at',
   'replay_json',
+  'workspace_commit',
+  'workspace_dependencies',
+  // Members of an LLM that agent servers have from 1.49 on.
+  'provider_connection_id',
+  'api_mode',
+  'capability_overrides',
+  'fallback_strategy',
   'confirmation_policy',
   'sandbox_spec_id',
   'local_sandbox_id',

@@ -46,6 +46,13 @@ export const MATRIX_CHANGES = [
   `rm -rf sub && git init -q sub && ${DATED} git -C sub ${IDENTITY} commit -q --allow-empty -m two`,
 ].join(' && ');
 
+/** Files whose names have bytes that a patch or a list quotes. */
+export const ODD_NAMES = [
+  `echo line >'two\nlines.txt'`,
+  `echo byte >"$(printf 'byte-\\377.txt')"`,
+  `echo dash >./-dash.txt`,
+].join(' && ');
+
 /**
  * What V0's servers return no content of, or change when they return it, and what depends on that.
  */

@@ -145,7 +145,7 @@ async function scenarioFile(dir: string, faults: unknown): Promise<string> {
 
 /** Runs one command line in this process, with no server of its own. */
 export async function invoke(invocation: Invocation & { cwd: string }): Promise<Ended> {
-  const { answers, columns = answers && 100 } = invocation;
+  const { answers, columns = answers && 200 } = invocation;
   const { platform, stdout, stderr } = platformOf({ ...invocation, columns });
   const context = createContext(platform);
   const questions: string[] = [];

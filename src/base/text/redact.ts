@@ -215,7 +215,6 @@ function replaceKnown(secrets: readonly string[]): (text: string) => string {
 
 export interface SecretKeeper {
   readonly secrets: ReadonlySet<string>;
-  /** False: it was kept before. */
   keep(secret: string): boolean;
   text(text: string): string;
   /** The value must not be changed afterwards. */
@@ -267,7 +266,6 @@ interface Name {
   isSecret: boolean;
   isSecretMap: boolean;
   isDescribing: boolean;
-  /** The kind of the names of its members. */
   below: MemberKind;
 }
 
@@ -350,7 +348,6 @@ class MemberRedaction {
   }
 }
 
-/** Where the members of a value are. */
 function insideOf(value: object, { isSecretMap }: Name, inside: Inside): Inside {
   // Counts of tokens are figures, not secrets.
   if (Object.values(value).every((member) => member === null || typeof member === 'number'))

@@ -61,7 +61,6 @@ export function normalizeTime(text: string | null | undefined): string | null {
   return `${time.toISOString().slice(0, 19)}${fraction ? `.${fraction}` : ''}Z`;
 }
 
-/** Null when it is not a time. */
 export function parseTime(text: string | null | undefined): number | null {
   const normal = normalizeTime(text);
   return normal === null ? null : Date.parse(normal);

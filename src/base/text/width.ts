@@ -1,10 +1,12 @@
 import stringWidth from 'fast-string-width';
 import { cut } from './well-formed.ts';
 
-/** Wider than any terminal. */
 const LONGEST_MEASURED = 4096;
 /** The terminal breaks the lines where less is left beside the indentation. */
 const LEAST_COLUMNS = 16;
+/** Of a text that would be narrower than this, and of a word that does not fit otherwise. */
+const NARROW = 24;
+const LEAST_INDENT = 2;
 
 export function widthOf(text: string): number {
   return stringWidth(text);
@@ -25,14 +27,51 @@ export function truncate(text: string, columns: number): string {
   return `${kept}…`;
 }
 
-/** A word longer than a line is left to the terminal, which copies it as one word. */
-export function wrap(text: string, columns: number, indent: number): string {
+/** At most `columns` a part; a character that is wider is a part of its own. */
+export function chunksOf(text: string, columns: number): string[] {
+  if (widthOf(text) <= columns) return [text];
+  const chunks = [''];
+  let used = 0;
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    const width = widthOf(segment);
+    if (used > 0 && used + width > columns) used = chunks.push('') * 0;
+    chunks.push(`${chunks.pop() ?? ''}${segment}`);
+    used += width;
+  }
+  return chunks;
+}
+
+/** Cuts to at most `columns`, beginning with `…` when something was cut. */
+export function truncateFront(text: string, columns: number): string {
+  const measured = cut(text, -LONGEST_MEASURED);
+  if (measured.length === text.length && widthOf(text) <= columns) return text;
+  if (columns < 1) return '';
+  let kept = '';
+  let used = 0;
+  for (const { segment } of [...new Intl.Segmenter().segment(measured)].reverse()) {
+    used += widthOf(segment);
+    if (used > columns - 1) break;
+    kept = segment + kept;
+  }
+  return `…${kept}`;
+}
+
+/**
+ * A word that is too long for a line has one of its own; the terminal breaks it, and copies it as
+ * one word.
+ */
+export function wrap(text: string, columns: number, wanted: number): string {
+  const indent = columns - wanted < NARROW ? Math.min(wanted, LEAST_INDENT) : wanted;
   const isBroken = Number.isFinite(columns) && columns - indent >= LEAST_COLUMNS;
   const lines = isBroken
     ? brokenLines(text, columns, indent)
     : text.split('\n').map((line) => line.trimEnd());
   return lines
-    .map((line, index) => (index === 0 || line === '' ? line : ' '.repeat(indent) + line))
+    .map((line, index) => {
+      if (index === 0 || line === '') return line;
+      const isLong = isBroken && widthOf(line) > columns - indent;
+      return ' '.repeat(isLong ? Math.min(indent, LEAST_INDENT) : indent) + line;
+    })
     .join('\n');
 }
 
@@ -44,7 +83,7 @@ function brokenLines(text: string, columns: number, indent: number): string[] {
     for (const word of paragraph.split(/(?<= )(?=[^ ])/)) {
       const width = widthOf(word.trimEnd());
       const available = lines.length === 0 ? columns : columns - indent;
-      const isBetterBelow = width <= columns - indent || used > indent;
+      const isBetterBelow = width <= columns - LEAST_INDENT || used > indent;
       if (line.trim() !== '' && used + width > available && isBetterBelow) {
         lines.push(line.trimEnd());
         line = '';

@@ -1,6 +1,5 @@
 export const YES_OR_NO = 'answer y, yes, n or no';
 
-/** Null for any other text than y, yes, n and no. */
 export function readYesNo(text: string): 'yes' | 'no' | null {
   const answers = { y: 'yes', yes: 'yes', n: 'no', no: 'no' } as const;
   const answer = text.trim().toLowerCase();

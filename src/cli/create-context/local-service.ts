@@ -1,4 +1,5 @@
 import { AppError } from '../../base/errors.ts';
+import type { Model } from '../../domain/settings.ts';
 
 export interface ServeFlags {
   host?: string | undefined;
@@ -151,7 +152,30 @@ export class LocalService {
 
   /** The endpoint where the agent calls the model of the settings. Null: the URL is not known. */
   async modelEndpoint(llm: { model: string; base_url: string }) {
-    return (await import('../../service/base/model-config.ts')).endpointOf(llm);
+    return (await import('../../service/base/model-endpoint.ts')).endpointOf(llm);
+  }
+
+  /** The URL of Ollama's own interface; null: another endpoint. */
+  async ollamaUrl(model: string, baseUrl: string): Promise<string | null> {
+    return (await import('../../protocol/ollama.ts')).ollamaUrl(model, baseUrl);
+  }
+
+  /** The model with what is known by its name, where its endpoint does not say it. */
+  async knownModel(model: Model): Promise<Model> {
+    const { knownModel } = await import('../../service/base/known-models.ts');
+    const { context = null, prices = [] } = (await knownModel({ model: model.id })) ?? {};
+    const [, input = null, output = null] = prices[0] ?? [];
+    return {
+      ...model,
+      context: model.context ?? context,
+      input_price: model.input_price ?? input,
+      output_price: model.output_price ?? output,
+    };
+  }
+
+  /** What to set for a model without a URL; null: its URL. */
+  async modelHint(model: string): Promise<string | null> {
+    return (await import('../../service/base/model-endpoint.ts')).endpointHint(model);
   }
 
   /** The key of the model in the settings; no answer of the service contains it. */

@@ -69,11 +69,11 @@ function serversOf(parts: ServerParts): Servers {
       const { openDeviceFlow } = await import('../../client/connect.ts');
       return opened(await openDeviceFlow(requestOptions(parts, { base_url: baseUrl })));
     },
-    async modelEndpoint(baseUrl, key) {
+    async modelEndpoint({ baseUrl, api }, key) {
       if (key !== null) secrets.keep(key);
       const { openModelEndpoint } = await import('../../client/connect.ts');
       const options = requestOptions(parts, { base_url: baseUrl });
-      return opened(await openModelEndpoint({ ...options, key }));
+      return opened(await openModelEndpoint({ ...options, key }, api));
     },
     lastConversation: {
       async get(origin) {
@@ -143,7 +143,7 @@ async function connect(
   within = parts.platform.signal,
 ): Promise<Server> {
   const { platform, secrets, urls, localOrigins } = parts;
-  const { base_url, key, local = false, pid, sources, cache, use, restart } = target;
+  const { base_url, key, local = false, pid, sources, cache, use, startUp, restart } = target;
   if (key !== null) secrets.keep(key);
   if (URL.canParse(base_url)) {
     const { origin, pathname } = new URL(base_url);
@@ -157,6 +157,7 @@ async function connect(
     key,
     sources,
     use,
+    startUp,
     restart,
     cache: isCached ? await probeCache(platform, local, pid ?? key) : undefined,
   });
@@ -215,10 +216,7 @@ async function serverCache(kind: 'probe' | 'last', platform: Platform) {
   return openServerCache(kind, configDirectory(platform));
 }
 
-/**
- * Another process of the local service is probed again, and another key: some servers accept any
- * key over V1.
- */
+/** Probed again for another process or key: some servers accept any key over V1. */
 async function probeCache(
   platform: Platform,
   local: boolean,
@@ -226,8 +224,7 @@ async function probeCache(
 ): Promise<ProbeCache> {
   const probe = await serverCache('probe', platform);
   const nameOf = (origin: string): string => (local ? LOCAL_PROFILE : origin);
-  // Enough to notice another key, and too little to find the key by trying: one key in 65,536 has
-  // the same mark.
+  // Enough to notice another key, not to find it: one key in 65,536 has the same mark.
   const markOf = (origin: string): string =>
     typeof proof === 'string'
       ? createHash('sha256').update(`${origin}\n${proof}`).digest('hex').slice(0, 4)

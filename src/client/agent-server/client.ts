@@ -1,4 +1,5 @@
 /** One conversation (interface 7.4) and its workspace (7.5) at the agent server of a sandbox. */
+import { AppError, isNotFound, isOfKind, nullIf } from '../../base/errors.ts';
 import type { ConfirmationDecision } from '../../domain/confirmation.ts';
 import {
   readAgentConversation,
@@ -16,27 +17,31 @@ import type { Answer } from '../http/answer.ts';
 import type { CallOptions } from '../http/call.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
 import type { Transport } from '../http/transport.ts';
-import { runCommand, type CommandResult } from './shell-command.ts';
+import { runCommand, runShortCommand, type CommandResult } from './shell-command.ts';
 
 export class AgentClient {
   readonly baseUrl: string;
   readonly key: string | null;
   readonly conversationId: string;
+  readonly transport: Transport;
   readonly #links: Links;
-  readonly #transport: Transport;
   readonly #path: string;
 
-  constructor(links: Links, url: string, key: string | null, conversationId: string) {
+  constructor(
+    links: Links,
+    { transport, key }: { transport: Transport; key: string | null },
+    conversationId: string,
+  ) {
     this.#links = links;
-    this.#transport = links.agent(url, key);
-    this.baseUrl = this.#transport.baseUrl;
+    this.transport = transport;
+    this.baseUrl = transport.baseUrl;
     this.key = key;
     this.conversationId = normalId(conversationId);
     this.#path = `/api/conversations/${encodeURIComponent(this.conversationId)}`;
   }
 
   async conversation(): Promise<AgentConversationRecord> {
-    return read(await this.#transport.request({ path: this.#path }), readAgentConversation);
+    return read(await this.transport.request({ path: this.#path }), readAgentConversation);
   }
 
   /** `since`: naive time, inclusive. */
@@ -51,7 +56,7 @@ export class AgentClient {
       limit: Math.min(limit, 100),
       page_id: page,
     };
-    const answer = await this.#transport.request({ path: `${this.#path}/events/search`, query });
+    const answer = await this.transport.request({ path: `${this.#path}/events/search`, query });
     return read(answer, (body) => readPage(body, 'events', readEvent));
   }
 
@@ -74,7 +79,7 @@ export class AgentClient {
     return answer.status === 409 ? answer : null;
   }
 
-  async interrupt(): Promise<'taken' | 'unsupported'> {
+  async #interrupt(): Promise<'taken' | 'unsupported'> {
     const call = {
       safe: 'idempotent',
       accept: [404, 405],
@@ -83,8 +88,19 @@ export class AgentClient {
     return (await this.#post('/interrupt', call)).status < 300 ? 'taken' : 'unsupported';
   }
 
+  /** An older server only pauses, after the current step. Throws `unsupported`, `not-found`. */
+  async stop(): Promise<void> {
+    if ((await this.#interrupt().catch(nullIf(isOfKind('server')))) === 'taken') return;
+    await this.#pause().catch(async (error: unknown) => {
+      if (!isNotFound(error)) throw error;
+      await this.conversation(); // throws not-found where the 404 is about the conversation
+      const message = 'this server cannot stop a run: it has no route for this';
+      throw new AppError('unsupported', message, error.details);
+    });
+  }
+
   /** The server answers when the current step has ended. */
-  async pause(): Promise<void> {
+  async #pause(): Promise<void> {
     await this.#post('/pause', { safe: 'idempotent', timeoutMs: LIMITS_MS.step });
   }
 
@@ -97,13 +113,19 @@ export class AgentClient {
   async rename(title: string): Promise<void> {
     const call = { method: 'PATCH', body: { title }, safe: 'idempotent' } as const;
     const timeoutMs = LIMITS_MS.agentRename;
-    await this.#transport.request({ ...call, path: this.#path, timeoutMs });
+    await this.transport.request({ ...call, path: this.#path, timeoutMs });
   }
 
   /** Counts as reading: only for commands that change nothing. */
   inspect(command: string, timeoutSeconds: number): Promise<CommandResult> {
     const options = { command, cwd: '.', timeoutSeconds, safe: 'read' } as const;
-    return runCommand(this.#links, this.#transport, options);
+    return runCommand(this.#links, this.transport, options);
+  }
+
+  /** As `inspect`, in one request: the output has at most SHORT_BYTES. */
+  inspectShortly(command: string, timeoutSeconds: number): Promise<CommandResult> {
+    const options = { command, cwd: '.', timeoutSeconds, safe: 'read' } as const;
+    return runShortCommand(this.transport, options);
   }
 
   gitChanges(path: string): Promise<GitChange[]> {
@@ -115,16 +137,16 @@ export class AgentClient {
   }
 
   #post(path: string, options: Omit<CallOptions, 'method' | 'path'>): Promise<Answer> {
-    return this.#transport.request({ ...options, method: 'POST', path: this.#path + path });
+    return this.transport.request({ ...options, method: 'POST', path: this.#path + path });
   }
 
   /** Agent servers up to 1.12 take the path as a part of the route alone (interface 7.5). */
   async #git<T>(route: string, path: string, reader: (body: unknown) => T): Promise<T> {
     const query = { path };
-    let answer = await this.#transport.request({ path: route, query, accept: [404, 405] });
+    let answer = await this.transport.request({ path: route, query, accept: [404, 405] });
     if (answer.status >= 300) {
       const encoded = path.split('/').map(encodeURIComponent).join('/');
-      answer = await this.#transport.request({ path: `${route}/${encoded}` });
+      answer = await this.transport.request({ path: `${route}/${encoded}` });
     }
     return read(answer, reader);
   }

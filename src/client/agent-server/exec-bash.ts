@@ -28,7 +28,7 @@ type Run = (command: string, safe?: 'once') => Promise<BashOutput>;
 
 export async function execOverBash(
   links: Links,
-  transport: Transport,
+  transport: Pick<Transport, 'request'>,
   exec: BashExec,
 ): Promise<number> {
   const folder = `/tmp/acs-exec-${links.randomId()}`;

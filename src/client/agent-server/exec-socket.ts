@@ -79,7 +79,6 @@ async function receive(
   for await (const [data, isBinary] of messages) {
     if (isBinary) {
       printed = printed.then(() => print(data));
-      // The end of the messages leads to the error.
       printed.catch(() => socket.close());
       continue;
     }

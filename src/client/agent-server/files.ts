@@ -1,6 +1,4 @@
-/**
- * Files over an agent server (interface 7.5). Scripts need POSIX sh with GNU or BusyBox programs.
- */
+/** Files over interface 7.5. Scripts need POSIX sh with GNU or BusyBox programs. */
 import type { PathInfo, SandboxContent, SandboxFiles } from '../../domain/sandbox-files.ts';
 import { AppError, type ErrorKind, isNotFound } from '../../base/errors.ts';
 import { shellQuote } from '../../base/text/shell-quote.ts';
@@ -20,11 +18,15 @@ const NEEDS_TAR =
 
 export class AgentFiles implements SandboxFiles {
   readonly #links: Links;
-  readonly #agent: Transport;
+  readonly #agent: Pick<Transport, 'request'>;
   readonly #workingDir: () => Promise<string | null>;
   temporary: string | null = null;
 
-  constructor(links: Links, agent: Transport, workingDir: () => Promise<string | null>) {
+  constructor(
+    links: Links,
+    agent: Pick<Transport, 'request'>,
+    workingDir: () => Promise<string | null>,
+  ) {
     this.#links = links;
     this.#agent = agent;
     this.#workingDir = workingDir;
@@ -56,7 +58,7 @@ export class AgentFiles implements SandboxFiles {
   }
 
   async upload(
-    { path, kind: there }: PathInfo,
+    { path, kind: there }: Pick<PathInfo, 'path' | 'kind'>,
     { kind, mode, bytes, parts }: SandboxContent,
   ): Promise<void> {
     const folder =

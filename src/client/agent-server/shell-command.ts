@@ -13,13 +13,30 @@ export interface CommandResult {
   stderr: string;
 }
 
-/**
- * The short form of interface 7.5 returns only the end of a long output. `cwd` null: the
- * workspace.
- */
+/** Longer output is cut off at its beginning by the short form of interface 7.5. */
+export const SHORT_BYTES = 1_000_000;
+
+/** One request. `cwd` is the workspace without one. */
+export async function runShortCommand(
+  transport: Pick<Transport, 'request'>,
+  options: { command: string; cwd?: string; timeoutSeconds: number; safe: Call['safe'] },
+): Promise<CommandResult> {
+  const { timeoutSeconds, safe, ...command } = options;
+  const answer = await transport.request({
+    method: 'POST',
+    path: '/api/bash/execute_bash_command',
+    body: { ...command, timeout: timeoutSeconds },
+    timeoutMs: timeoutSeconds * 1000,
+    safe,
+  });
+  const { exit_code, stdout, stderr } = read(answer, readBashOutput);
+  return { exitCode: exit_code ?? -1, stdout, stderr };
+}
+
+/** Returns all output, with some requests. `cwd` null: the workspace. */
 export async function runCommand(
   links: Pick<Links, 'clock' | 'signal'>,
-  transport: Transport,
+  transport: Pick<Transport, 'request'>,
   options: { command: string; cwd: string | null; timeoutSeconds: number; safe: Call['safe'] },
 ): Promise<CommandResult> {
   const { timeoutSeconds, safe, ...command } = options;

@@ -22,8 +22,13 @@ export function socketUrl(baseUrl: string, path: string): string {
 }
 
 /** Throws `network` when the socket does not open. Events from before are not sent again. */
-export async function openEventSocket(links: Links, agent: AgentClient, location: KeyLocation) {
+export async function openEventSocket(
+  links: Links,
+  agent: AgentClient,
+  { location, deltas }: { location: KeyLocation; deltas: boolean },
+) {
   const url = new URL(socketUrl(agent.baseUrl, `events/${agent.conversationId}`));
+  if (deltas) url.searchParams.set('deltas', 'true');
   const headers: Record<string, string> = {};
   if (agent.key !== null && location === 'query')
     url.searchParams.set('session_api_key', agent.key);

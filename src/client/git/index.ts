@@ -68,10 +68,7 @@ async function readReported({ app }: Links, routes: Routes): Promise<GitProvider
   }));
 }
 
-/**
- * A write replaces all tokens; an empty one with its own host keeps the stored one (interface
- * 2.4).
- */
+/** A write replaces all tokens; an empty one with its own host keeps the old (interface 2.4). */
 function createProviders(
   links: Links,
   routes: Routes,
@@ -188,7 +185,6 @@ function createLookupsV1(links: Links): Lookups {
 }
 
 function createLookupsV0(links: Links): Lookups {
-  /** A search has one page. */
   const searchPage = <T>(
     answer: Answer,
     reader: (value: unknown) => T,
@@ -253,7 +249,6 @@ async function lookUp(links: Links, path: string, query: Query): Promise<Answer>
   return answer;
 }
 
-/** Null where the server lacks the route. */
 async function request(
   links: Links,
   path: string,

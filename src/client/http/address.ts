@@ -1,4 +1,5 @@
 import { AppError } from '../../base/errors.ts';
+import { isLoopbackHost } from '../../base/loopback.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
 export type Query = Record<
@@ -48,11 +49,5 @@ export function endpointOf(url: string | URL): { host: string; port: number } {
 }
 
 export function isLoopback(url: string): boolean {
-  const { host } = endpointOf(url);
-  return (
-    host === 'localhost' ||
-    host.endsWith('.localhost') ||
-    host === '::1' ||
-    /^127\.\d+\.\d+\.\d+$/.test(host)
-  );
+  return isLoopbackHost(endpointOf(url).host);
 }

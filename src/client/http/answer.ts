@@ -18,7 +18,6 @@ export interface Answer {
   /** Lower case, without parameters; empty when there is none. */
   contentType: string;
   headers: Record<string, string>;
-  /** Undefined where the answer is not JSON. */
   body: unknown;
   bytes: Uint8Array;
   /** The server may have carried out an earlier try, whose answer was lost. */
@@ -57,9 +56,11 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** Interface 8.1: text from detail, error_description, error, message or a bare string. */
+/** Interface 8.1. An agent server has `exception: "503: text"` and hides the text in `detail`. */
 export function serverText(body: unknown): string | null {
-  const text = findText(body, 0)?.trim();
+  const text = findText(body, 0)
+    ?.replace(/^5\d\d: /, '')
+    .trim();
   return text ? shortened(text, MAX_SERVER_TEXT) : null;
 }
 
@@ -71,7 +72,7 @@ function findText(value: unknown, depth: number): string | null {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return value.flatMap((item) => validationText(item) ?? []).join('; ');
   if (!isRecord(value) || depth > 3) return null;
-  for (const name of ['detail', 'error_description', 'error', 'message']) {
+  for (const name of ['exception', 'detail', 'error_description', 'error', 'message']) {
     const text = findText(value[name], depth + 1);
     if (text) return text;
   }

@@ -7,7 +7,6 @@ export interface BodyStream {
     bytes: number | null;
     parts: () => AsyncIterable<Uint8Array>;
   };
-  /** Receives the body of an answer of 2xx in place of `Answer.bytes`. */
   into?: (part: Uint8Array) => Promise<void>;
   /** Set when a part was received: the request is not repeated then. */
   hasBegun?: boolean;

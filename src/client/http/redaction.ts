@@ -40,9 +40,7 @@ export class Redaction {
     return this.#redactor.value(value) as T;
   }
 
-  /**
-   * Marks a record of redacted parts, unless one of `texts`, which are not redacted, has a secret.
-   */
+  /** Marks a record of redacted parts, unless one of the unredacted `texts` has a secret. */
   mark<T extends object>(record: T, texts: readonly string[]): T {
     if (texts.every((text) => this.text(text) === text)) this.#keeper.markRedacted(record);
     return record;

@@ -10,6 +10,8 @@ export const LIMITS_MS = {
   probe: 10_000,
   /** The whole probe: a server may send its answer slowly without ever being silent. */
   wholeProbe: 60_000,
+  /** The servers behind an ingress of Agent Canvas start within a minute (interface 14.1). */
+  startUp: 90_000,
   /** The start of a conversation, and each change of a sandbox, which waits for its runtime. */
   start: 120_000,
   send: 90_000,

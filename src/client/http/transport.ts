@@ -41,6 +41,8 @@ export interface TransportOptions {
   notice?: (text: string) => void;
   restart?: (() => Promise<unknown>) | undefined;
   refused: (answer: Answer) => Promise<AppError>;
+  /** Called for a gateway's 502; true when the server behind it answers again. */
+  whenStarted?: () => Promise<boolean>;
   /** Called for an answer that contradicts the facts of the server; the error if they changed. */
   probeAgain?: () => Promise<AppError | null>;
 }
@@ -74,11 +76,20 @@ export class Transport {
     setMaxListeners(0, options.signal);
   }
 
-  /**
-   * Throws AppError by status or failure, DryRunStop for a write in a dry run, the signal's
-   * reason.
-   */
-  async request({ method = 'GET', ...options }: CallOptions): Promise<Answer> {
+  /** Throws AppError, DryRunStop for a write in a dry run, and the reason of the signal. */
+  async request(options: CallOptions): Promise<Answer> {
+    try {
+      return await this.#request(options);
+    } catch (error) {
+      const { safe = SAFE[options.method ?? 'GET'], stream } = options;
+      const isGateway = isAppError(error) && error.details.status === 502;
+      if (!isGateway || safe === 'once' || stream) throw error;
+      if (!(await this.#options.whenStarted?.())) throw error;
+      return await this.#request(options);
+    }
+  }
+
+  async #request({ method = 'GET', ...options }: CallOptions): Promise<Answer> {
     const { network, mode, clock, pace, signal, restart } = this.#options;
     const call: Call = { method, safe: SAFE[method], ...options };
     const url = buildUrl(this.baseUrl, call.path, call.query);

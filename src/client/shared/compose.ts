@@ -1,9 +1,7 @@
-/** Composition of adapters: groups of the port whose methods are looked up at each call. */
 import type { Adapter } from './server.ts';
 
 export type Group = Exclude<keyof Adapter, 'account'>;
 
-/** The methods that return an async iterable; all others return a promise. */
 const STREAMS: ReadonlySet<PropertyKey> = new Set([
   'start',
   'eventPages',

@@ -1,6 +1,7 @@
 /** A unified diff of text from both sides of each file, for servers that return no patch. */
 import type { GitChange } from '../../protocol/agent-server/records.ts';
 import { filePatch, isBinary, type FileSides } from '../../domain/patch.ts';
+import { mapConcurrently } from '../../base/concurrent.ts';
 import { isOfKind } from '../../base/errors.ts';
 import { withLineEnds } from './quirks/line-ends-v0.ts';
 import type { DiffOptions, FileChange, WorkspaceDiff } from './server.ts';
@@ -54,8 +55,8 @@ export async function diffFromFiles(
       change.status === 'renamed' ? ['renamed; the server does not return the old name'] : [];
     try {
       const { original, modified } = await readSides(change.path);
-      const omission = isLfs(original) ? 'a file of Git LFS, which is not compared' : null;
-      if (omission !== null) return { patch: '', omissions: [omission, ...omissions] };
+      if (original?.startsWith('version https://git-lfs.github.com/'))
+        return { patch: '', omissions: ['a file of Git LFS, which is not compared', ...omissions] };
       const sides = { original: against === 'start' ? original : null, modified };
       const part = await patchOf(change, sides);
       return { patch: part.patch, omissions: [...part.omissions, ...omissions] };
@@ -64,27 +65,17 @@ export async function diffFromFiles(
       return { patch: '', omissions: [`not compared: ${error.message}`, ...omissions] };
     }
   };
-  const parts: FilePart[] = [];
-  const queue = changes.entries();
   let read = 0;
   if (changes.length > 0) onRead(read, changes.length);
-  const reader = async (): Promise<void> => {
-    for (const [index, change] of queue) {
-      const { patch, omissions } = await compare(change);
-      const named = omissions.map((omission) => `${change.path}: ${omission}`);
-      parts[index] = { patch, omissions: named };
-      onRead(++read, changes.length);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(READ_AT_ONCE, changes.length) }, reader));
+  const parts = await mapConcurrently(changes, READ_AT_ONCE, async (change): Promise<FilePart> => {
+    const { patch, omissions } = await compare(change);
+    onRead(++read, changes.length);
+    return { patch, omissions: omissions.map((omission) => `${change.path}: ${omission}`) };
+  });
   const patch = parts.map((part) => part.patch).join('');
   const omissions =
     changes.length > 0 ? [...NEVER_RETURNED, ...parts.flatMap((part) => part.omissions)] : [];
   return { base: null, patch: new TextEncoder().encode(patch), changes, omissions };
-}
-
-function isLfs(original: string | null): boolean {
-  return original?.startsWith('version https://git-lfs.github.com/') ?? false;
 }
 
 async function patchOf(change: FileChange, served: FileSides): Promise<FilePart> {

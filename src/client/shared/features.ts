@@ -1,5 +1,5 @@
 /** `absent` is an error before anything is sent; `unknown` is tried, and the result compared. */
-import { isAppError, AppError, isFailure } from '../../base/errors.ts';
+import { AppError, isFailure, isOfKind } from '../../base/errors.ts';
 import { isJsonType, isMissingRoute, type Answer } from '../http/answer.ts';
 import type { CallOptions } from '../http/call.ts';
 import { isRecord } from '../../protocol/shape.ts';
@@ -36,6 +36,8 @@ export const FEATURES = [
   'sandboxes',
   'page-links',
   'stored-changes',
+  /** An agent server runs conversations in containers: see client/backend/workspace.ts. */
+  'conversation-containers',
   ...STATED_FEATURES,
 ] as const;
 
@@ -87,7 +89,7 @@ export async function readPresence(
     if (answer.status === 500 || !isJsonType(answer.contentType)) return 'unknown';
     await known.learn(feature, presenceOf(answer.status === 405 || !isMissingRoute(answer)));
   } catch (error) {
-    if (!isAppError(error) || error.kind !== 'server') throw error;
+    if (!isOfKind('server')(error)) throw error;
   }
   return known.of(feature);
 }
@@ -193,8 +195,10 @@ function changeBetween(before: ProbeFacts, after: ProbeFacts): AppError | null {
   const isSame =
     before.dialects.join() === after.dialects.join() && before.version === after.version;
   if (isSame && !FEATURES.some(differs)) return null;
+  const nameOf = (dialect: Dialect): string =>
+    dialect === 'agent' ? 'that of an agent server' : dialect.toUpperCase();
   const words = ({ dialects, version }: ProbeFacts) =>
-    (dialects.map((dialect) => dialect.toUpperCase()).join(' and ') || 'neither V0 nor V1') +
+    (dialects.map(nameOf).join(' and ') || 'neither V0 nor V1') +
     (version === null ? '' : ` (release ${version})`);
   return new AppError(
     'server',

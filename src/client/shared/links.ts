@@ -1,6 +1,6 @@
 import { AppError } from '../../base/errors.ts';
-import type { Conversation } from '../../domain/conversation.ts';
 import { isShapeError } from '../../protocol/shape.ts';
+import type { BackendConversationRecord } from '../../protocol/agent-server/records.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import type { KnownFeatures } from './features.ts';
 import type { Answer } from '../http/answer.ts';
@@ -10,6 +10,10 @@ import type { Clock } from '../../base/clock.ts';
 
 export interface Links {
   app: Transport;
+  /** For requests after an interruption. */
+  appUntil(signal: AbortSignal): Transport;
+  /** Sent by `app`; a socket needs it. */
+  appKey: string | null;
   agent(baseUrl: string, key: string | null): Transport;
   network: Network;
   clock: Clock;
@@ -18,9 +22,7 @@ export interface Links {
   notice(text: string): void;
   randomId(): string;
   /** `record`: of the conversation that was started last; its follower does not read it again. */
-  starts: { record: AppConversationRecord | null };
-  /** What the server returned for a conversation. */
-  records: WeakMap<Conversation, AppConversationRecord>;
+  starts: { record: AppConversationRecord | null; backend: BackendConversationRecord | null };
   features: KnownFeatures;
 }
 

@@ -31,7 +31,6 @@ export async function webPage(
   });
 }
 
-/** Throws `not-found` when the workspace is gone. */
 export async function storedPatch({ app }: Links, id: string): Promise<string> {
   const answer = await app.request({
     path: `/local/conversations/${id}/changes`,

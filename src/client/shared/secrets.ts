@@ -1,5 +1,5 @@
-import { AppError, isAppError } from '../../base/errors.ts';
-import type { Dialect } from '../../domain/conversation.ts';
+import { AppError, isOfKind } from '../../base/errors.ts';
+import type { AppDialect } from '../../domain/conversation.ts';
 import { allPages } from '../../domain/pages.ts';
 import type { Secret } from '../../domain/settings.ts';
 import { asList, asRecord, optionalText, readPage, requiredText } from '../../protocol/shape.ts';
@@ -14,7 +14,7 @@ const SHARED = 'organization';
 
 const lacksSecrets = () => new AppError('unsupported', 'this server has no routes for secrets');
 
-function readSecret(value: unknown): Secret {
+export function readSecret(value: unknown): Secret {
   const record = asRecord(value, 'secret');
   return {
     name: requiredText(record, 'name', 'secret'),
@@ -26,7 +26,7 @@ function readSecret(value: unknown): Secret {
 export function createSecrets(
   links: Links,
   facts: ProbeFacts,
-  dialect: Dialect,
+  dialect: AppDialect,
 ): Server['secrets'] {
   const isV0 = dialect === 'v0';
   const route = isV0 ? '/api/secrets' : '/api/v1/secrets';
@@ -90,7 +90,7 @@ export function createSecrets(
           `${name} is a secret of the organization and stays; a personal one is stored beside it`,
         );
       await create(body).catch(async (error: unknown) => {
-        if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
+        if (!isOfKind('unknown-outcome')(error)) throw error;
         if ((await find(name).catch(() => null))?.own == null) throw error;
       });
       return { name, description, scope: shared ? 'personal' : null, before: 'absent' };
@@ -99,7 +99,8 @@ export function createSecrets(
   };
 }
 
-function checkStored(answer: Answer): void {
+/** Throws `usage` for a secret that the server refuses. */
+export function checkStored(answer: Answer): void {
   if (answer.status >= 400)
     throw errorBy(answer, 'usage', `the server refuses this secret: ${reasonOf(answer)}`);
 }

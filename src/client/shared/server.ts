@@ -5,6 +5,7 @@ import type { Conversation, Dialect } from '../../domain/conversation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import type { FollowItem, FollowOptions } from '../../runs/follow-source.ts';
 import type {
+  Model,
   ModelChoice,
   ModelProfile,
   Secret,
@@ -13,12 +14,20 @@ import type {
   SettingsField,
 } from '../../domain/settings.ts';
 import type { Page } from '../../domain/pages.ts';
+import type { FileLines } from '../../domain/patch.ts';
 import type { Program, ProgramStreams } from '../../domain/program.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import type { Sandbox, SandboxSecrets, Spec } from '../../domain/sandbox.ts';
 import type { RawAnswer, RawCall } from '../../domain/raw-call.ts';
 import type { SandboxFiles } from '../../domain/sandbox-files.ts';
 import type { Branch, GitProvider, Repository } from '../../domain/git-provider.ts';
+import type {
+  Automation,
+  AutomationDraft,
+  AutomationRun,
+  DraftProblem,
+} from '../../domain/automation.ts';
+import type { Json } from '../../protocol/shape.ts';
 
 export interface Account {
   user: string | null;
@@ -48,7 +57,6 @@ export interface FileChange {
 export type DiffBase = 'start' | 'nothing';
 
 export interface DiffOptions {
-  /** First called with 0; only where a diff needs a request for each file. */
   onRead?: (read: number, of: number) => void;
   against?: DiffBase;
 }
@@ -104,9 +112,7 @@ export interface Server {
       request: NewConversation,
       options: StartOptions,
     ): AsyncGenerator<StartProgress, Conversation, void>;
-    /**
-     * Null: the start was not taken. Throws `unknown-outcome` where the server does not show it.
-     */
+    /** Null: the start was not taken. Throws `unknown-outcome` where that cannot be seen. */
     findStart(sent: SentStart): Promise<Conversation | null>;
     list(query: ListQuery, page: string | null): Promise<Page<Conversation>>;
     get(id: string): Promise<Conversation>;
@@ -115,21 +121,18 @@ export interface Server {
     rename(id: string, title: string): Promise<Conversation>;
     /** Throws `conflict`, before anything is sent, where others outside `scope` may be deleted. */
     remove(id: string, scope?: RemovalScope): Promise<void>;
+    /** Throws `conflict` for what would be lost; a notice where the folder was not made for it. */
+    removeWorktree(id: string, unmerged: 'refuse' | 'remove'): Promise<void>;
     /** A page may be empty; no event comes twice. */
     eventPages(of: IdOrRecord, query: EventQuery): AsyncIterable<ConversationEvent[]>;
     follow(id: string, options: FollowOptions): AsyncIterable<FollowItem>;
     result(of: IdOrRecord): Promise<FinalAnswer | null>;
     send(to: IdOrRecord, message: OutgoingMessage): Promise<void>;
-    /**
-     * Oldest first. Throws `conflict` when the sandbox does not run; `read-copy` allows a paused
-     * one.
-     */
+    /** Oldest first. Throws `conflict` unless the sandbox runs; `read-copy` allows a paused one. */
     pending(id: string, paused?: 'refuse' | 'read-copy'): Promise<PendingAction[]>;
     answer(id: string, answer: ConfirmationAnswer): Promise<PendingAction[]>;
     checkAnswer(id: string, answer: ConfirmationAnswer): Promise<void>;
-    /**
-     * Throws `needs-input` while a confirmation is pending, `conflict` when the sandbox is paused.
-     */
+    /** Throws `needs-input` while a confirmation is pending, `conflict` in a paused sandbox. */
     run(id: string): Promise<RunStart>;
     /** Resolves when the server accepts that. Throws `conflict` when the sandbox is gone. */
     startSandbox(id: string): Promise<void>;
@@ -137,6 +140,10 @@ export interface Server {
     untilStored(id: string): Promise<void>;
     stop(id: string): Promise<void>;
     diff(id: string, options?: DiffOptions): Promise<WorkspaceDiff>;
+    /** At most two requests after the record. Throws where they, or the sandbox, do not suffice. */
+    changedFiles(of: IdOrRecord): Promise<FileLines[]>;
+    /** The folder of its repository in its sandbox; null where the server does not return it. */
+    folder(id: string): Promise<string | null>;
     /** For a sandbox that does not run, where the server has `stored-changes`. */
     storedPatch(id: string): Promise<string>;
     webPage(id: string): Promise<WebPage>;
@@ -171,7 +178,6 @@ export interface Server {
     schema(): Promise<SettingsField[]>;
   };
 
-  /** Values go in and never come out. */
   readonly secrets: {
     list(page: string | null, pageSize?: number): Promise<Page<Secret>>;
     /** May delete and create, after a notice. Description null: that of the secret it replaces. */
@@ -181,7 +187,6 @@ export interface Server {
     remove(name: string): Promise<void>;
   };
 
-  /** Tokens go in and never come out. */
   readonly git: {
     /** Throws `conflict` where the server has tokens and does not report whose. */
     providers(): Promise<GitProvider[]>;
@@ -209,11 +214,41 @@ export interface Server {
     use(name: string): Promise<ModelProfile & { changed: boolean }>;
     remove(name: string): Promise<void>;
   };
+
+  readonly models: {
+    /** Throws `unsupported` where the server does not list them. */
+    list(page: string | null, pageSize?: number): Promise<Page<Model>>;
+  };
+
+  readonly automations: Automations;
+}
+
+/** Each method throws `unsupported` where the server is neither a backend nor a cloud. */
+export interface Automations {
+  list(page: string | null, pageSize?: number): Promise<Page<Automation>>;
+  get(id: string): Promise<Automation>;
+  /** Changes nothing. Empty: the server accepts the draft. */
+  validate(draft: AutomationDraft): Promise<DraftProblem[]>;
+  /** With a `template` that an automation has, that automation, unchanged. */
+  create(draft: AutomationDraft): Promise<Automation>;
+  /** `difference`: the members that change, in the words of the server. */
+  change(id: string, difference: Json): Promise<Automation>;
+  remove(id: string): Promise<void>;
+  /** Sent once. Throws `conflict` while the automation is disabled. */
+  dispatch(id: string): Promise<AutomationRun>;
+  /** Newest first. */
+  runs(id: string, page: string | null, pageSize?: number): Promise<Page<AutomationRun>>;
+  /** Stops its conversation too. `changed` is false for an ended run: only its status is known. */
+  cancel(runId: string): Promise<{ run: AutomationRun; changed: boolean }>;
+  /** Null while the conversation of the run is not known. */
+  conversationOf(run: AutomationRun): Promise<string | null>;
+  /** The repository that the service writes automations to and reads them from; null: none. */
+  gitSync(): Promise<string | null>;
 }
 
 export type Adapter = Omit<
   Server,
-  'info' | 'presence' | 'call' | 'redact' | 'close' | 'withSignal'
+  'info' | 'presence' | 'call' | 'redact' | 'close' | 'withSignal' | 'automations' | 'models'
 >;
 
 export interface RepositoryQuery {
@@ -247,9 +282,7 @@ export interface StartOptions {
   signal: AbortSignal;
   /** Called right before the start is sent; when it throws, nothing is sent. */
   beforeSend?: (start: SentStart) => void;
-  /**
-   * 'started' (default): until the conversation exists. 'accepted': until the start task exists.
-   */
+  /** `started` (default): the conversation exists; `accepted`: its start task exists. */
   until: 'started' | 'accepted';
 }
 
@@ -264,8 +297,6 @@ export interface ConfirmationAnswer {
 export interface OutgoingMessage {
   text: string;
   image_urls: string[];
-  /**
-   * `run` (default) continues the agent; `store` leaves the run as it is, where the dialect can.
-   */
+  /** `run` (default) continues the agent; `store` does not, where the dialect can. */
   effect?: 'run' | 'store';
 }

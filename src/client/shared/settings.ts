@@ -1,6 +1,13 @@
 import { AppError, isAppError } from '../../base/errors.ts';
 import type { Dialect } from '../../domain/conversation.ts';
-import { isMasked, maskMcpConfig, mcpServers, restoreMcpSecrets } from '../../domain/mcp-config.ts';
+import {
+  isMasked,
+  maskMcpConfig,
+  MCP_CONFIG,
+  mcpServers,
+  restoreMcpSecrets,
+  type McpRestored,
+} from '../../domain/mcp-config.ts';
 import {
   isJsonObject,
   type JsonObject,
@@ -13,7 +20,11 @@ import { isMissingRoute, serverText, errorBy } from '../http/answer.ts';
 import type { Links } from './links.ts';
 import { settingsError } from './quirks/mistyped-setting.ts';
 
-export const SETTINGS_ROUTES = { v0: '/api/settings', v1: '/api/v1/settings' };
+export const SETTINGS_ROUTES = {
+  v0: '/api/settings',
+  v1: '/api/v1/settings',
+  agent: '/api/settings',
+};
 
 /** Null while nothing is stored. Throws `unsupported` where the server has no such route. */
 export async function readSettingsRecord(
@@ -44,7 +55,7 @@ export async function writeSettings(
   body: JsonObject,
 ): Promise<void> {
   const answer = await links.app.request({
-    method: 'POST',
+    method: dialect === 'agent' ? 'PATCH' : 'POST',
     path: SETTINGS_ROUTES[dialect],
     body,
     safe: 'idempotent',
@@ -80,19 +91,36 @@ export function snapshotOf(
     const { name, secret, nullable, default: usual } = field;
     const value = valueOf(field) ?? (nullable ? null : usual);
     if (secret) snapshot.secrets[name] = secretState(field, value);
-    else if (name !== 'mcp_config') snapshot.values[name] = value === '' ? null : value;
-    // V0 returns the keys of MCP servers in clear.
+    else if (name !== MCP_CONFIG) snapshot.values[name] = value === '' ? null : value;
     else snapshot.values[name] = mcpServers(value).size === 0 ? null : maskMcpConfig(value);
   }
   return snapshot;
 }
 
-/**
- * Throws `unsupported` for a value that cannot be cleared, `conflict` for a secret that would be
- * lost.
- */
+/** @param cleared what clears a setting that is unset. Throws `conflict` for a lost secret. */
 export function valuesToWrite(
   { set, unset, allow_loss }: SettingsChange,
+  cleared: (name: string) => JsonValue,
+  restoreMcp: (value: JsonValue) => McpRestored,
+): [name: string, value: JsonValue][] {
+  const changes = [...unset.map((name) => [name, null] as const), ...Object.entries(set)];
+  return changes.map(([name, value]) => {
+    if (value === null) return [name, cleared(name)];
+    if (name !== MCP_CONFIG) return [name, value];
+    const { config, lost } = restoreMcp(value);
+    if (lost.length > 0 && allow_loss === 'refuse')
+      throw new AppError(
+        'conflict',
+        `these secrets of ${MCP_CONFIG} cannot be read back and would be lost: ${lost.join(', ')}`,
+        { hint: 'give them again, or write without them with --allow-loss' },
+      );
+    return [name, config];
+  });
+}
+
+/** As `valuesToWrite`; throws `unsupported` for a value that cannot be cleared. */
+export function valuesOfApp(
+  change: SettingsChange,
   dialect: 'V0' | 'V1',
   fields: readonly SettingsField[],
   storedMcp: JsonValue,
@@ -109,17 +137,5 @@ export function valuesToWrite(
     if (isKept || (field.secret && dialect === 'V1')) return '';
     return field.nullable ? null : field.default;
   };
-  const changes = [...unset.map((name) => [name, null] as const), ...Object.entries(set)];
-  return changes.map(([name, value]) => {
-    if (value === null) return [name, cleared(name)];
-    if (name !== 'mcp_config') return [name, value];
-    const { config, lost } = restoreMcpSecrets(value, storedMcp);
-    if (lost.length > 0 && allow_loss === 'refuse')
-      throw new AppError(
-        'conflict',
-        `these secrets of mcp_config cannot be read back and would be lost: ${lost.join(', ')}`,
-        { hint: 'give them again, or write without them with --allow-loss' },
-      );
-    return [name, config];
-  });
+  return valuesToWrite(change, cleared, (value) => restoreMcpSecrets(value, storedMcp));
 }

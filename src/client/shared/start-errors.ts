@@ -1,4 +1,4 @@
-import { AppError, isAppError, type ErrorKind } from '../../base/errors.ts';
+import { AppError, isAppError, type ErrorKind, isOfKind } from '../../base/errors.ts';
 import { startDiffers, type NewConversation } from '../../domain/new-conversation.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import { errorBy, reasonOf, statusError, type Answer } from '../http/answer.ts';
@@ -37,7 +37,6 @@ interface KnownRefusal {
   data?: Record<string, unknown>;
 }
 
-/** Keys are values of `msg_id`. */
 const BY_CODE: Readonly<Record<string, KnownRefusal>> = {
   STATUS$ERROR_LLM_AUTHENTICATION: {
     kind: 'config',
@@ -54,8 +53,10 @@ const BY_CODE: Readonly<Record<string, KnownRefusal>> = {
   SANDBOX$NEEDS_ISOLATION: {
     kind: 'unsupported',
     hint:
-      'permit commands without isolation: acs conv new … --spec process\n' +
-      'permit it for all: acs settings set default_sandbox_spec_id=process',
+      'run commands with your own rights, and confirm each: acs conv new … --spec process ' +
+      '--confirm always\nfor all conversations: acs settings set ' +
+      'default_sandbox_spec_id=process confirmation_mode=true security_analyzer=none',
+    data: { reason: 'no-isolation' },
   },
 };
 
@@ -69,7 +70,6 @@ function refusedMember(body: unknown): string | null {
   return typeof member === 'string' ? member : null;
 }
 
-/** The error itself where something else than a signal or the deadline has failed. */
 export function abortedStart(
   { signal }: Links,
   error: unknown,
@@ -77,7 +77,7 @@ export function abortedStart(
   maybe: { as?: string; hint: string; data: Record<string, unknown> },
 ): unknown {
   const reason: unknown = signal.reason;
-  if (error !== reason && !(isAppError(error) && error.kind === 'unknown-outcome')) return error;
+  if (error !== reason && !isOfKind('unknown-outcome')(error)) return error;
   if (!isAppError(reason)) return reason;
   const { kind, exitCode, details } = reason;
   const what = isPossible ? `may have taken the start${maybe.as ?? ''}` : 'has not taken the start';
@@ -110,7 +110,6 @@ export function notCloned(what: string, id: string): AppError {
   });
 }
 
-/** The repository arrived; nothing is left to compare with. */
 export function lostClone(id: string): AppError {
   const what =
     'the agent has removed or replaced .git of the repository, and this server keeps no ' +

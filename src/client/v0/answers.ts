@@ -1,7 +1,4 @@
-/**
- * V0 accepts a change of the agent's state in any state, which may leave it hanging (interface
- * 3.3).
- */
+/** V0 accepts a change of state in any state, which may leave the agent hanging (interface 3.3). */
 import { AppError } from '../../base/errors.ts';
 import { pendingActionV0, type PendingAction } from '../../domain/confirmation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';

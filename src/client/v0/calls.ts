@@ -1,5 +1,5 @@
 import { AppError } from '../../base/errors.ts';
-import { eachPage, type Page } from '../../domain/pages.ts';
+import { eachItem, eachPage, type Page } from '../../domain/pages.ts';
 import { readPage } from '../../protocol/shape.ts';
 import {
   readConversationInfo,
@@ -57,10 +57,7 @@ export async function getRunningV0(
   throw new AppError('conflict', message, { hint });
 }
 
-/**
- * The cloud names the host of the runtime in `url`; it takes the conversation's key (interface
- * 3.4).
- */
+/** In the cloud `url` has the host of the runtime, which takes this key (interface 3.4). */
 export function runtimeOf(
   links: Links,
   info: ConversationInfo,
@@ -80,27 +77,26 @@ export function eventPagesV0(
 ): AsyncGenerator<EventRecordV0[], void, void> {
   const { transport, path } = runtimeOf(links, info);
   const isBackward = start === null;
+  const [bound, step] = isBackward ? (['end_id', -1] as const) : (['start_id', 1] as const);
   const fetchPage = async (page: string | null) => {
     const at = page ? Number(page) : start;
-    const query = { [isBackward ? 'end_id' : 'start_id']: at, reverse: isBackward, limit: 100 };
+    const query = { [bound]: at, reverse: isBackward, limit: 100 };
     const answer = await transport.request({ path: `${path}/events`, query, accept: [404] });
     if (answer.status === 404) throw noConversation(info.conversation_id);
     const { events, has_more } = read(answer, readEventsV0);
-    const last = events.at(-1)?.id;
-    const next = last === undefined ? at : last + (isBackward ? -1 : 1);
+    const last = events.at(-1);
+    const next = last === undefined ? at : last.id + step;
     return {
       // A server may ignore `end_id`.
       items: isBackward ? events.filter(({ id }) => at === null || id <= at) : events,
-      next: has_more && !(isBackward && last === 0) ? String(next ?? '') : null,
+      next: has_more && next !== -1 ? String(next ?? '') : null,
     };
   };
   return eachPage(({ id }) => String(id), fetchPage);
 }
 
-export async function* eventsV0(
-  links: Links,
-  info: ConversationInfo,
-  start: number | null,
+export function eventsV0(
+  ...of: Parameters<typeof eventPagesV0>
 ): AsyncGenerator<EventRecordV0, void, void> {
-  for await (const page of eventPagesV0(links, info, start)) yield* page;
+  return eachItem(eventPagesV0(...of));
 }

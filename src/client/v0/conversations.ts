@@ -1,5 +1,6 @@
 import { isNotFound, nullIf } from '../../base/errors.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
+import type { FileLines } from '../../domain/patch.ts';
 import { parseTime } from '../../base/text/time.ts';
 import { readThroughOutage } from '../../runs/poll.ts';
 import { readGitChanges, readGitDiff } from '../../protocol/agent-server/records.ts';
@@ -22,6 +23,7 @@ import type {
   IdOrRecord,
   WorkspaceDiff,
 } from '../shared/server.ts';
+import { noWorktrees } from '../shared/change-routes.ts';
 import { storedPatch, webPage } from '../shared/local-routes.ts';
 import { answerV0, checkAnswerV0, pendingV0, runV0, sendV0 } from './answers.ts';
 import {
@@ -100,7 +102,10 @@ export function createConversationsV0(
       await app.request({ method: 'POST', path: `${pathOfV0(id)}/stop`, safe: 'idempotent' });
     },
     diff: (id, options) => diffV0(links, id, options),
+    changedFiles: (of) => changedFilesV0(links, typeof of === 'string' ? of : of.id),
+    folder: () => Promise.resolve(null),
     storedPatch: (id) => storedPatch(links, id),
+    removeWorktree: () => Promise.reject(noWorktrees()),
     webPage: (id) => webPage(links, webUrl, id),
   };
 }
@@ -142,24 +147,39 @@ async function* queriedPages(
   }
 }
 
-async function diffV0(links: Links, id: string, options?: DiffOptions): Promise<WorkspaceDiff> {
+/** The server returns lines for one file a request. */
+async function changedFilesV0(links: Links, id: string): Promise<FileLines[]> {
+  const { changes } = await workspaceV0(links, id);
+  return (await changes()).map(({ path }) => ({ path, added: null, removed: null }));
+}
+
+async function workspaceV0(links: Links, id: string) {
   const info = await getRunningV0(links, id, undefined, ', so its workspace cannot be read');
   const { transport, path } = runtimeOf(links, info);
-  const { selected_repository: repository } = info;
-  const paths = createRepositoryPaths(repository);
-  const listChanges = async () => {
+  const paths = createRepositoryPaths(info.selected_repository);
+  const changes = async () => {
     const answer = await transport.request({ path: `${path}/git/changes`, accept: [404] });
     const { status, body } = answer;
     // The workspace has no git repository; another 404 has `detail`.
     const isWithout = status === 404 && isRecord(body) && 'error' in body;
     if (status === 404 && !isWithout) throw statusError(answer);
-    const changes = isWithout ? [] : read(answer, readGitChanges);
+    const listed = isWithout ? [] : read(answer, readGitChanges);
+    return listed.map((change) => ({ ...change, path: paths.inRepository(change.path) }));
+  };
+  return { info, transport, path, paths, changes };
+}
+
+async function diffV0(links: Links, id: string, options?: DiffOptions): Promise<WorkspaceDiff> {
+  const { info, transport, path, paths, changes } = await workspaceV0(links, id);
+  const { selected_repository: repository } = info;
+  const listChanges = async () => {
+    const listed = await changes();
     // Where nothing was cloned, a server answers as where nothing changed.
-    if (changes.length === 0 && repository !== null) {
+    if (listed.length === 0 && repository !== null) {
       const found = await checkRepositoryArrivedV0(links, info, repository, null);
       if (found === 'lost') throw lostClone(id);
     }
-    return changes.map((change) => ({ ...change, path: paths.inRepository(change.path) }));
+    return listed;
   };
   const readSides = async (file: string) => {
     const query = { path: paths.served(file) };

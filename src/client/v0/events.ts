@@ -98,7 +98,6 @@ export async function readNews(links: Links, info: ConversationInfo): Promise<Ru
   return await new NewsReader(links).read(info);
 }
 
-/** Newest first, back to the latest user message. */
 async function sinceMessage(links: Links, info: ConversationInfo): Promise<EventRecordV0[]> {
   const events: EventRecordV0[] = [];
   for await (const page of eventPagesV0(links, info, null)) {
@@ -114,7 +113,6 @@ export class NewsReader {
   readonly #links: Links;
   readonly #onNew: (event: EventRecordV0) => void;
   #newest: ReturnType<typeof agentStateOf> = null;
-  /** Like `#newest`, without the states of a stop or a start. */
   #newestOfRun: ReturnType<typeof agentStateOf> = null;
   #answered = false;
   readonly #watchPending = createPendingWatch();
@@ -166,7 +164,6 @@ export class NewsReader {
     if (event.observation === 'user_rejected') this.#answered = false;
     if (answerOfV0(event) !== null) this.#answered = true;
     if (!isUserMessage(event)) return;
-    // Earlier events belong to an older message.
     this.#newest = this.#newestOfRun = null;
     this.#answered = false;
   }

@@ -25,7 +25,6 @@ export function createV0(links: Links, facts: ProbeFacts): Adapter {
     )
       links.notice(OLD_ONES_HIDDEN);
     const found = items.map((info) => toConversationV0(info, null, webUrl));
-    // V0 has no such filter, so a page may be short.
     const isAsked = (sandboxId: string | null) =>
       query.sandboxId === undefined || query.sandboxId === sandboxId;
     return { items: found.filter(({ sandbox_id }) => isAsked(sandbox_id)), next };

@@ -77,7 +77,6 @@ export function toConversationV0(
     waiting_for,
     dialect: 'v0',
     execution_status: null,
-    // Only the local service names one.
     sandbox_id: info.local_sandbox_id,
     sandbox_status: SANDBOX[info.status.toUpperCase()] ?? null,
     repository: info.selected_repository,

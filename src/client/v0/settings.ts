@@ -1,13 +1,9 @@
 /** Settings of V0 (interface 2.1, 2.2): a write replaces the whole object. */
+import { MCP_CONFIG } from '../../domain/mcp-config.ts';
 import { V0_FIELDS } from '../../domain/settings-fields.ts';
 import type { Links } from '../shared/links.ts';
 import type { Server } from '../shared/server.ts';
-import {
-  readSettingsRecord,
-  snapshotOf,
-  valuesToWrite,
-  writeSettings,
-} from '../shared/settings.ts';
+import { readSettingsRecord, snapshotOf, valuesOfApp, writeSettings } from '../shared/settings.ts';
 
 /** No settings, and keys, whose null stands for a value that is kept when it is left out. */
 const NOT_SENT_BACK = /^(secrets_store|\w+_set|\w+_api_key)$/;
@@ -28,7 +24,7 @@ export function createSettingsV0(links: Links): Server['settings'] {
         );
       }
       const stored = Object.entries(record ?? {}).filter(([name]) => !NOT_SENT_BACK.test(name));
-      const values = valuesToWrite(change, 'V0', V0_FIELDS, record?.['mcp_config'] ?? null);
+      const values = valuesOfApp(change, 'V0', V0_FIELDS, record?.[MCP_CONFIG] ?? null);
       await writeSettings(links, 'v0', Object.fromEntries([...stored, ...values]));
       return await read();
     },

@@ -1,5 +1,5 @@
 import { poll, QUICK, STEADY } from '../../runs/poll.ts';
-import { AppError, isAppError, isFailure, isNotFound, nullIf } from '../../base/errors.ts';
+import { AppError, isFailure, isNotFound, nullIf, isOfKind } from '../../base/errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { asRecord, requiredText } from '../../protocol/shape.ts';
@@ -46,6 +46,12 @@ export async function* startV0(
 }
 
 function refuseWhatV0Lacks(request: NewConversation): void {
+  if (request.mcp_config?.mcpServers)
+    throw new AppError(
+      'unsupported',
+      'a V0 conversation cannot be started with mcpServers of --mcp-config',
+      { hint: 'V0 servers have sse_servers, shttp_servers, stdio_servers' },
+    );
   const missing = Object.keys(request.body)
     .filter((name) => !['suggested_task', 'create_microagent'].includes(name))
     .map((name) => `--body with ${name}`);
@@ -54,6 +60,8 @@ function refuseWhatV0Lacks(request: NewConversation): void {
   if (request.spec_id !== null) missing.push('--spec');
   if (request.sandbox_id !== null) missing.push('--sandbox');
   if (Object.keys(request.secrets).length > 0) missing.push('--secret');
+  if (request.changes != null) missing.push('--with-changes');
+  if (request.dependencies === false) missing.push('--no-dependencies');
   if (request.confirm !== null)
     missing.push('--confirm (set it for all with: acs settings set confirmation_mode=true)');
   if (missing.length > 0)
@@ -114,7 +122,7 @@ async function sendStart(
   try {
     return await orAborted(post());
   } catch (error) {
-    if (links.signal.aborted || !isAppError(error) || error.kind !== 'unknown-outcome') throw error;
+    if (links.signal.aborted || !isOfKind('unknown-outcome')(error)) throw error;
     return await orAborted(lostStart(links, asked, sentAt, error));
   }
 }

@@ -3,15 +3,14 @@ import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../shared/links.ts';
 
-/** Null when the sandbox does not run or has no usable address. */
 export function agentOf(links: Links, record: AppConversationRecord): AgentClient | null {
   // The address may have a path prefix: the known suffix is cut off (interface 4.3).
   const base = /^(https?:\/\/.*)\/api\/(acp\/)?conversations\/[0-9a-f-]+\/?$/i.exec(
     record.conversation_url ?? '',
   )?.[1];
-  return base === undefined
-    ? null
-    : new AgentClient(links, base, record.session_api_key, record.id);
+  if (base === undefined) return null;
+  const key = record.session_api_key;
+  return new AgentClient(links, { transport: links.agent(base, key), key }, record.id);
 }
 
 export function runningAgentOf(links: Links, record: AppConversationRecord): AgentClient {

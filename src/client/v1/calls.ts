@@ -1,4 +1,4 @@
-import { AppError, isAppError, nullIf } from '../../base/errors.ts';
+import { AppError, nullIf, isOfKind } from '../../base/errors.ts';
 import type { Page } from '../../domain/pages.ts';
 import { readBatch, readPage } from '../../protocol/shape.ts';
 import {
@@ -17,6 +17,7 @@ import { statusError, errorBy, type Answer } from '../http/answer.ts';
 import { noConversation, normalId, normalizeId } from '../../domain/ids.ts';
 import { read, type Links } from '../shared/links.ts';
 import type { IdOrRecord, ListQuery } from '../shared/server.ts';
+import type { ReadConversation } from './records.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
 const MOST_ITEMS = 100;
@@ -63,7 +64,6 @@ function callOf({ path, key }: Noun<unknown>, under: string, query: Query): Call
   return { path: path + under, query, accept: key === 'id' ? [404] : [] };
 }
 
-/** Throws `unsupported` where the server has no sandboxes or specs. */
 function readFound<T, Found>(
   links: Links,
   { name, record }: Noun<T>,
@@ -101,10 +101,13 @@ export async function getConversation(links: Links, id: string): Promise<AppConv
   return record;
 }
 
-/** Throws `not-found`. */
-export async function recordOf(links: Links, of: IdOrRecord): Promise<AppConversationRecord> {
+/** The record that the conversation was made of, else a new one. Throws `not-found`. */
+export async function conversationRecord(
+  links: Links,
+  of: IdOrRecord,
+): Promise<AppConversationRecord> {
   if (typeof of === 'string') return await getConversation(links, of);
-  return links.records.get(of) ?? (await getConversation(links, of.id));
+  return (of as ReadConversation).record ?? (await getConversation(links, of.id));
 }
 
 export async function isThereV1(links: Links, id: string): Promise<boolean> {
@@ -131,9 +134,7 @@ export interface EventFilter {
   final?: readonly number[];
 }
 
-/**
- * The app server's copy. Older releases have another path (interface 7.1), and 404 or HTML here.
- */
+/** The app server's copy. Older releases have another path (interface 7.1): here 404 or HTML. */
 export async function searchAppEvents(
   links: Links,
   id: string,
@@ -145,7 +146,7 @@ export async function searchAppEvents(
   const path = `/api/v1/conversation/${encodeURIComponent(normalId(id))}/events/search`;
   const call = { path, query, accept: [404, ...final] } as const;
   const isUnreadable = (error: unknown) =>
-    isAppError(error) && error.kind === 'server' && error.details.status === 200;
+    isOfKind('server')(error) && error.details.status === 200;
   const answer = await links.app.request(call).catch(nullIf(isUnreadable));
   if (answer === null || answer.status === 404) {
     const older = {

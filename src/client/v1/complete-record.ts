@@ -9,7 +9,8 @@ import { afterNullFlash } from './quirks/busy-sandbox.ts';
 import { metricsAfterRun } from './quirks/late-metrics.ts';
 import { agentOf } from './agent.ts';
 import { getSandbox, searchAppEvents } from './calls.ts';
-import { lastExecutionStatus, reasonOfEvent } from './event-records.ts';
+import { lastExecutionStatus } from './last-status.ts';
+import { reasonOfEvent } from '../agent-server/event-records.ts';
 import { runStateV1, toConversation } from './records.ts';
 
 export async function completeRecord(
@@ -36,7 +37,7 @@ export async function completeRecord(
   if (status === 'stuck') conversation.reason = endOfStatus('stuck')?.reason ?? null;
   if (status !== 'failed') return conversation;
   if (executionStatus?.toLowerCase() === 'error')
-    return { ...conversation, reason: await failureReason(links, record.id, agent) };
+    return Object.assign(conversation, { reason: await failureReason(links, record.id, agent) });
   // The run itself had not failed: what failed is the sandbox (quirks/busy-sandbox.ts).
   return { ...conversation, may_recover: true, reason: await sandboxReason(links, record) };
 }

@@ -1,7 +1,8 @@
-import { AppError, isNotFound, isOfKind, nullIf } from '../../base/errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { changeOverV0, changeOverV1, removeOrRead } from '../shared/change-routes.ts';
 import { foundNothing } from '../http/answer.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
+import type { PendingAction } from '../../domain/confirmation.ts';
 import { noConversation } from '../../domain/ids.ts';
 import { webUrlOf, type Links } from '../shared/links.ts';
 import type { ProbeFacts } from '../shared/features.ts';
@@ -9,14 +10,30 @@ import { refuseNeighbours } from './quirks/deleted-neighbours.ts';
 import { createCopyNotices, untilCopied } from './quirks/late-copy.ts';
 import { renameV1 } from './quirks/replaced-title.ts';
 import type { Adapter, RemovalScope } from '../shared/server.ts';
+import { noWorktrees } from '../shared/change-routes.ts';
 import { storedPatch, webPage } from '../shared/local-routes.ts';
 import { agentOf, runningAgentOf } from './agent.ts';
-import { CONVERSATIONS, find, getConversation, isThereV1, recordOf } from './calls.ts';
+import {
+  CONVERSATIONS,
+  find,
+  getConversation,
+  isThereV1,
+  conversationRecord,
+  searchAppEvents,
+} from './calls.ts';
 import { completeRecord } from './complete-record.ts';
-import { answerV1, pendingV1, runAt } from './confirmations.ts';
-import { diffV1 } from './diff.ts';
+import {
+  answerAt,
+  newest,
+  pendingAt,
+  runAt,
+  unanswered,
+  WAITING,
+} from '../agent-server/confirmations.ts';
+import { changedFilesV1, diffV1, folderV1 } from './diff.ts';
 import { eventPagesV1, resultV1 } from './events.ts';
 import { followV1 } from './follow.ts';
+import { lastExecutionStatus } from './last-status.ts';
 import { findStart, getByStart } from './lookup.ts';
 import { createSandboxes } from './sandboxes.ts';
 import { sendV1 } from './send.ts';
@@ -33,7 +50,8 @@ export function createConversationsV1(
     start: (request, options) => startV1(links, facts, request, options),
     findStart: (sent) => findStart(links, sent, facts.echoes_ids),
     async getComplete(id) {
-      if (typeof id !== 'string') return await completeRecord(links, await recordOf(links, id));
+      if (typeof id !== 'string')
+        return await completeRecord(links, await conversationRecord(links, id));
       const record = await find(links, CONVERSATIONS, id);
       if (record !== null) return await completeRecord(links, record);
       const started = await getByStart(links, id);
@@ -52,7 +70,8 @@ export function createConversationsV1(
     result: (of) => resultV1(links, copy, of),
     send: (to, message) => sendV1(links, to, message),
     pending: (id, paused) => pendingV1(links, id, paused),
-    answer: (id, answer) => answerV1(links, id, answer),
+    answer: async (id, answer) =>
+      await answerAt(links, runningAgentOf(links, await getConversation(links, id)), answer),
     checkAnswer: () => Promise.resolve(),
     run: async (id) => await runAt(links, runningAgentOf(links, await getConversation(links, id))),
     async startSandbox(id) {
@@ -66,21 +85,27 @@ export function createConversationsV1(
       });
     },
     untilStored: async (id) => untilCopied(links, await getConversation(links, id)),
-    async stop(id) {
-      const agent = runningAgentOf(links, await getConversation(links, id));
-      if ((await agent.interrupt().catch(nullIf(isOfKind('server')))) === 'taken') return;
-      // An older server only pauses, after the current step.
-      await agent.pause().catch(async (error: unknown) => {
-        if (!isNotFound(error)) throw error;
-        await agent.conversation(); // throws not-found where the 404 is about the conversation
-        const message = 'this server cannot stop a run: it has no route for this';
-        throw new AppError('unsupported', message, error.details);
-      });
-    },
+    stop: async (id) => await runningAgentOf(links, await getConversation(links, id)).stop(),
     diff: (id, options) => diffV1(links, id, options),
+    changedFiles: (of) => changedFilesV1(links, of),
+    folder: (id) => folderV1(links, id),
     storedPatch: (id) => storedPatch(links, id),
+    removeWorktree: () => Promise.reject(noWorktrees()),
     webPage: (id) => webPage(links, webUrlOf(links), id),
   };
+}
+
+async function pendingV1(
+  links: Links,
+  id: string,
+  paused: 'refuse' | 'read-copy' = 'refuse',
+): Promise<PendingAction[]> {
+  const record = await getConversation(links, id);
+  if (paused === 'refuse' || record.sandbox_status !== 'PAUSED')
+    return await pendingAt(links, runningAgentOf(links, record));
+  const status = record.execution_status ?? (await lastExecutionStatus(links, id));
+  if (status?.toLowerCase() !== WAITING) return [];
+  return await unanswered(links, id, (page) => searchAppEvents(links, id, newest, page));
 }
 
 /** Throws `conflict` where the route of V0 may delete others (interface 4.4). */

@@ -1,26 +1,20 @@
 /** Events of V1: in the sandbox, and the copy of the app server, which is up to 30 s behind. */
 import { isOfKind, type AppError } from '../../base/errors.ts';
-import { contentTexts, member, textAt } from '../../domain/event-payload.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
-import { byId, eachPage } from '../../domain/pages.ts';
+import { byId, eachItem, eachPage } from '../../domain/pages.ts';
 import { parseTime } from '../../base/text/time.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import { hasEnded } from '../../runs/status.ts';
 import type { AgentClient } from '../agent-server/client.ts';
+import { agentPages, filterOf, type Pages, type RecordQuery } from '../agent-server/events.ts';
 import type { Links } from '../shared/links.ts';
 import { untilCopyHas, type CopyNotices } from './quirks/late-copy.ts';
-import { naiveTime } from './quirks/naive-times.ts';
 import { filteredSearch } from './quirks/rejected-event-filters.ts';
 import type { EventQuery, FinalAnswer, IdOrRecord } from '../shared/server.ts';
 import { agentOf } from './agent.ts';
-import { recordOf } from './calls.ts';
-import { isNoise, isUserMessage, toEvent } from './event-records.ts';
+import { conversationRecord } from './calls.ts';
+import { finalAnswer, isNoise, toEvent } from '../agent-server/event-records.ts';
 import { runStateV1 } from './records.ts';
-
-interface RecordQuery extends Pick<EventQuery, 'order'> {
-  since?: string | undefined;
-}
-type Pages = AsyncGenerator<EventRecord[], void, void>;
 
 export async function* eventPagesV1(
   links: Links,
@@ -28,7 +22,7 @@ export async function* eventPagesV1(
   of: IdOrRecord,
   query: EventQuery,
 ): AsyncGenerator<ConversationEvent[], void, void> {
-  const record = await recordOf(links, of);
+  const record = await conversationRecord(links, of);
   let left = query.limit ?? Infinity;
   if (left <= 0) return;
   for await (const page of recordPages(links, copy, record, query)) {
@@ -69,13 +63,12 @@ async function* recordPages(
   if (last === undefined && query.since === undefined) copy.empty(record);
 }
 
-/** Reads back to the latest user message: an earlier answer does not count (interface 12). */
 export async function resultV1(
   links: Links,
   copy: CopyNotices,
   of: IdOrRecord,
 ): Promise<FinalAnswer | null> {
-  const record = await recordOf(links, of);
+  const record = await conversationRecord(links, of);
   const agent = agentOf(links, record);
   if (agent === null) await copy.notRunning(record);
   const startedAtMs = links.clock.now();
@@ -96,19 +89,8 @@ export async function resultV1(
     return 'copy';
   };
   const query = { order: 'newest-first' } as const;
-  for await (const event of eventRecords(links, record.id, agent, query, onFailure)) {
-    if (isUserMessage(event)) return null;
-    const text = answerOf(event);
-    if (text !== '') return { text: links.network.redaction.known(text), event_id: event.id };
-  }
-  return null;
-}
-
-function answerOf({ kind, source, payload }: EventRecord): string {
-  if (kind === 'ActionEvent' && textAt(payload, 'action', 'kind') === 'FinishAction')
-    return textAt(payload, 'action', 'message');
-  if (kind !== 'MessageEvent' || source !== 'agent') return '';
-  return contentTexts(member(payload, 'llm_message', 'content')).join('');
+  const newestFirst = eventRecords(links, record.id, agent, query, onFailure);
+  return await finalAnswer(newestFirst, links.network.redaction);
 }
 
 export async function* eventRecords(
@@ -132,15 +114,10 @@ export async function* eventRecords(
       from = await onFailure(error);
     }
   }
-  for await (const page of copyPages(links, id, query)) yield* page;
+  yield* eachItem(copyPages(links, id, query));
 }
 
-/** Whether the copy of the app server may answer in place of the sandbox. */
 const isUnanswered = isOfKind('not-found', 'network', 'server', 'auth', 'unsupported');
-
-function agentPages(agent: AgentClient, query: RecordQuery, known = new Set<string>()): Pages {
-  return eachPage(byId, (page) => agent.events(filterOf(query), page), { ahead: 'next', known });
-}
 
 async function* copyPages(links: Links, id: string, query: RecordQuery): Pages {
   const sinceMs = parseTime(query.since ?? null);
@@ -149,11 +126,4 @@ async function* copyPages(links: Links, id: string, query: RecordQuery): Pages {
     yield sinceMs === null
       ? page
       : page.filter((event) => (parseTime(event.timestamp) ?? Infinity) >= sinceMs);
-}
-
-function filterOf({ order, since }: RecordQuery) {
-  return {
-    order: order === 'newest-first' ? ('TIMESTAMP_DESC' as const) : ('TIMESTAMP' as const),
-    since: since === undefined ? undefined : naiveTime(since),
-  };
 }

@@ -1,5 +1,5 @@
 /** A V1 conversation: the record at the app server, events and socket at the sandbox. */
-import { isAppError, isFailure } from '../../base/errors.ts';
+import { isFailure, isOfKind } from '../../base/errors.ts';
 import type { Conversation, Reason } from '../../domain/conversation.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import type {
@@ -12,6 +12,7 @@ import type {
 } from '../../runs/follow-source.ts';
 import { follow } from '../../runs/follower.ts';
 import type { AgentClient } from '../agent-server/client.ts';
+import { PartialAnswer } from '../agent-server/partial-answer.ts';
 import { openEventSocket } from '../agent-server/socket.ts';
 import { normalId } from '../../domain/ids.ts';
 import type { Links } from '../shared/links.ts';
@@ -34,7 +35,7 @@ import {
   isUserMessage,
   reasonOfEvent,
   toEvent,
-} from './event-records.ts';
+} from '../agent-server/event-records.ts';
 import { eventRecords } from './events.ts';
 import { toConversation } from './records.ts';
 
@@ -51,7 +52,7 @@ export function followV1(
   id: string,
   options: FollowOptions,
 ): AsyncIterable<FollowItem> {
-  return follow(new SourceV1(links, notices, id), links.clock, links.signal, options);
+  return follow(new SourceV1(links, notices, id, options), links.clock, links.signal, options);
 }
 
 class SourceV1 implements FollowSource {
@@ -59,6 +60,7 @@ class SourceV1 implements FollowSource {
   readonly #links: Links;
   readonly #notices: CopyNotices;
   readonly #id: string;
+  readonly #answer: PartialAnswer;
   readonly #keyLocations = keyLocations();
   readonly #copy: ReturnType<typeof createCopySource>;
   readonly #avoidance: ReturnType<typeof createAvoidance>;
@@ -67,7 +69,8 @@ class SourceV1 implements FollowSource {
   #record: AppConversationRecord | null = null;
   #reason: Reason | null = null;
 
-  constructor(links: Links, notices: CopyNotices, id: string) {
+  constructor(links: Links, notices: CopyNotices, id: string, options: FollowOptions) {
+    this.#answer = new PartialAnswer(options, links.network.redaction);
     this.#links = links;
     this.#notices = notices;
     this.#id = id;
@@ -96,7 +99,8 @@ class SourceV1 implements FollowSource {
   async complete(conversation: Conversation, extent?: 'once'): Promise<Conversation> {
     const record = await this.#latest();
     const agentFor = (current: AppConversationRecord) => this.#agentFor(current);
-    const { may_recover: _, ...state } = await completeRecord(this.#links, record, agentFor);
+    const state = await completeRecord(this.#links, record, agentFor);
+    delete state.may_recover;
     // The record may have changed since; the status that was read before is the one to report.
     const { execution_status, status, waiting_for } = conversation;
     if (execution_status !== null) Object.assign(state, { status, waiting_for });
@@ -135,11 +139,15 @@ class SourceV1 implements FollowSource {
     if (agent === null || record.sandbox_status !== 'RUNNING') return null;
     const startedAtMs = this.#links.clock.now();
     try {
-      const socket = await openEventSocket(this.#links, agent, this.#keyLocations.now());
+      const socket = await openEventSocket(this.#links, agent, {
+        location: this.#keyLocations.now(),
+        deltas: this.#answer.isWanted,
+      });
       this.#keyLocations.worked();
       this.#avoidance.end();
+      this.#answer.reopened();
       return {
-        take: () => socket.take().map((event) => this.#sourceEvent(event)),
+        take: () => socket.take().map((event) => this.#sourceEvent(event, this.#answer.add(event))),
         activity: () => socket.activity(),
         get closed() {
           return socket.closed;
@@ -147,7 +155,7 @@ class SourceV1 implements FollowSource {
         close: () => socket.close(),
       };
     } catch (error) {
-      if (!isAppError(error) || error.kind !== 'network') throw error;
+      if (!isOfKind('network')(error)) throw error;
       if (await this.#answersNow()) this.#keyLocations.failed();
       else this.#avoidance.failed(startedAtMs);
       return null;
@@ -183,7 +191,7 @@ class SourceV1 implements FollowSource {
     return this.#avoidance.isOn() ? null : agentOf(this.#links, record);
   }
 
-  #sourceEvent(event: EventRecord): SourceEvent {
+  #sourceEvent(event: EventRecord, partial: SourceEvent['partial'] = null): SourceEvent {
     const { redaction } = this.#links.network;
     this.#reason = redaction.value(reasonOfEvent(event)) ?? this.#reason;
     if (isUserMessage(event)) this.#reason = null;
@@ -192,6 +200,7 @@ class SourceV1 implements FollowSource {
       timestamp: event.timestamp,
       event: isNoise(event) ? null : () => toEvent(event, normalId(this.#id), redaction),
       execution_status: executionStatusOf(event),
+      partial,
     };
   }
 }

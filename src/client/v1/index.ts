@@ -52,8 +52,15 @@ export function createV1(links: Links, facts: ProbeFacts): Adapter {
       return (await import('../shared/secrets.ts')).createSecrets(links, facts, dialect);
     }),
     git: deferred(async () => (await import('../git/index.ts')).createGit(links, facts)),
-    modelProfiles: deferred(async () =>
-      (await import('./model-profiles.ts')).createModelProfilesV1(links),
-    ),
+    modelProfiles: deferred(async () => {
+      const { chosenModel, createModelProfiles } = await import('../shared/model-profiles.ts');
+      return createModelProfiles(links, {
+        root: '/api/v1/settings/profiles',
+        bodyOf: (choice) =>
+          choice === null
+            ? {}
+            : { llm: chosenModel(choice), preserve_existing_api_key: choice.api_key === null },
+      });
+    }),
   };
 }

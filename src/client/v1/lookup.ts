@@ -22,7 +22,6 @@ export function markingTitle(id: string): string {
   return `Conversation ${id}`;
 }
 
-/** Whether the server repeats the caller's id, which it may still ignore. */
 export function isEcho(task: StartTaskRecord, conversationId: string): boolean {
   const echoed = chosenId(task);
   return echoed !== null && normalId(echoed) === normalId(conversationId);
@@ -39,7 +38,7 @@ export async function getByStart(links: Links, id: string): Promise<Conversation
   const [named, echoing] = await Promise.all([find(links, START_TASKS, id), chosenBy()]);
   const task = named ?? echoing;
   if (task === undefined) throw noConversation(id);
-  const record = await recordOf(links, task);
+  const record = await startedRecord(links, task);
   if (record) return { ...toConversation(links, record), start_task_id: normalId(task.id) };
   // Until it is ready, and for good when it failed, the id a task names is that of no conversation.
   const conversation = { ...taskConversation(task), id: '' };
@@ -49,8 +48,7 @@ export async function getByStart(links: Links, id: string): Promise<Conversation
     : { ...conversation, chosen_id: normalId(chosen) };
 }
 
-/** The conversation of a task that is ready, could not be written, or makes no progress. */
-async function recordOf(
+async function startedRecord(
   links: Links,
   task: StartTaskRecord,
 ): Promise<AppConversationRecord | null> {

@@ -16,19 +16,9 @@ import type {
 } from '../../protocol/v1/records.ts';
 import { hasEnded } from '../../runs/status.ts';
 import { normalId } from '../../domain/ids.ts';
+import { runStateOf } from '../agent-server/state.ts';
 import { webUrlOf, type Links } from '../shared/links.ts';
 import { cut } from '../../base/text/well-formed.ts';
-
-const RUNS: Readonly<Record<string, ConversationStatus>> = {
-  idle: 'idle',
-  running: 'running',
-  paused: 'paused',
-  finished: 'finished',
-  stuck: 'stuck',
-  waiting_for_confirmation: 'waiting',
-  error: 'failed',
-  deleting: 'deleting',
-};
 
 const DOWN: Readonly<Record<string, ConversationStatus>> = {
   starting: 'starting',
@@ -41,18 +31,12 @@ const DOWN: Readonly<Record<string, ConversationStatus>> = {
 export function runStateV1(lastStatus: string | null, sandbox: SandboxStatus | null): RunState {
   const down = sandbox === null ? undefined : DOWN[sandbox];
   if (lastStatus === null) return { status: down ?? NO_STATUS, waiting_for: null };
-  const executionStatus = lastStatus.toLowerCase();
-  const status = RUNS[executionStatus] ?? (`unknown(${executionStatus})` as const);
-  const staysWaiting = status === 'waiting' && sandbox === 'paused';
-  if (down !== undefined && !hasEnded(status) && !staysWaiting)
+  const state = runStateOf(lastStatus);
+  const staysWaiting = state.status === 'waiting' && sandbox === 'paused';
+  if (down !== undefined && !hasEnded(state.status) && !staysWaiting)
     return { status: down, waiting_for: null };
-  return { status, waiting_for: WAITS_FOR[status] ?? null };
+  return state;
 }
-
-const WAITS_FOR: Readonly<Record<string, RunState['waiting_for']>> = {
-  idle: 'user',
-  waiting: 'confirmation',
-};
 
 export function sandboxStatus(served: string | null): SandboxStatus | null {
   const status = served?.toLowerCase() ?? null;
@@ -60,7 +44,12 @@ export function sandboxStatus(served: string | null): SandboxStatus | null {
   return isKnown ? (status as SandboxStatus | null) : `unknown(${status})`;
 }
 
-export function toConversation(links: Links, record: AppConversationRecord): Conversation {
+export interface ReadConversation extends Conversation {
+  /** Not enumerable, as it has the key of the sandbox: output and copies lack it. */
+  readonly record?: AppConversationRecord;
+}
+
+export function toConversation(links: Links, record: AppConversationRecord): ReadConversation {
   const id = normalId(record.id);
   const sandbox_status = sandboxStatus(record.sandbox_status);
   const { status, waiting_for } = runStateV1(record.execution_status, sandbox_status);
@@ -80,8 +69,7 @@ export function toConversation(links: Links, record: AppConversationRecord): Con
     updated_at: normalizeTime(record.updated_at),
     url: webUrlOf(links)(id),
   };
-  links.records.set(conversation, record);
-  return conversation;
+  return Object.defineProperty(conversation, 'record', { value: record });
 }
 
 export function taskConversation(task: StartTaskRecord): Conversation {

@@ -1,6 +1,5 @@
 /** A message that runs executes an action that waits for a confirmation (interface 7.4). */
 import { AppError, isFailure, isOfKind, nullIf } from '../../base/errors.ts';
-import type { AgentClient } from '../agent-server/client.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import { waitsForConfirmation } from '../shared/confirmation.ts';
 import { readPresence } from '../shared/features.ts';
@@ -9,16 +8,13 @@ import { LIMITS_MS } from '../http/time-limits.ts';
 import { normalId } from '../../domain/ids.ts';
 import type { Links } from '../shared/links.ts';
 import { afterNullFlash } from './quirks/busy-sandbox.ts';
-import { untilEffect } from '../shared/quirks/late-effect.ts';
 import type { IdOrRecord, OutgoingMessage } from '../shared/server.ts';
 import { agentOf, runningAgentOf } from './agent.ts';
-import { getConversation, recordOf } from './calls.ts';
-import { runAt, WAITING } from './confirmations.ts';
-import { executionStatusOf, isUserMessage, lastExecutionStatus } from './event-records.ts';
-import { messageContent } from './start-body.ts';
-
-/** The message is stored with these statuses, and the agent does not run. */
-const STOPPED: ReadonlySet<string> = new Set(['idle', 'paused', 'finished', 'stuck', 'error']);
+import { getConversation, conversationRecord } from './calls.ts';
+import { lastExecutionStatus } from './last-status.ts';
+import { WAITING } from '../agent-server/confirmations.ts';
+import { untilRun } from '../agent-server/send.ts';
+import { messageContent } from '../agent-server/message.ts';
 
 export async function sendV1(
   links: Links,
@@ -27,7 +23,7 @@ export async function sendV1(
 ): Promise<void> {
   const content = messageContent({ message: message.text, image_urls: message.image_urls });
   if (content.length === 0) throw new AppError('usage', 'the message is empty');
-  const record = await recordOf(links, to);
+  const record = await conversationRecord(links, to);
   if (message.effect === 'store') return await deliver(links, record, { content, run: false });
   const agent = agentOf(links, record);
   // The record may be older than the state in the sandbox, or its status null for a moment.
@@ -44,29 +40,7 @@ export async function sendV1(
   // Releases without this route run a message also while another run works: it would run twice.
   const runsMessages = links.features.of('send-message') === 'absent' && !isRunning;
   if (agent === null || !isKnown || runsMessages) return await post();
-  await untilEffect(links, {
-    async send() {
-      await post();
-      return 'accepted';
-    },
-    isVisible: () => hasMoved(agent),
-    async again() {
-      await runAt(links, agent).catch(nullIf(isOfKind('needs-input')));
-      return 'needless';
-    },
-    done: 'the message was stored',
-    next: `if it does not run: acs conv resume ${agent.conversationId}`,
-  });
-}
-
-async function hasMoved(agent: AgentClient): Promise<boolean> {
-  const { execution_status: status } = await agent.conversation();
-  if (status === null || !STOPPED.has(status)) return true;
-  const { items } = await agent.events({ order: 'TIMESTAMP_DESC', limit: 30 }, null);
-  const newest = items.find(
-    (event) => event.kind !== 'ConversationStateUpdateEvent' || executionStatusOf(event) !== null,
-  );
-  return newest === undefined || !isUserMessage(newest);
+  await untilRun(links, agent, post);
 }
 
 async function deliver(
@@ -93,7 +67,6 @@ async function deliver(
   });
   const { status } = answer;
   if (status < 300) return;
-  // The conversation exists: the missing one is the route.
   if (isMissingRoute(answer)) return await atSandbox();
   const text = serverText(answer.body);
   const reason = text === null ? '' : `: ${text}`;
@@ -103,7 +76,6 @@ async function deliver(
     const message = `the server answered 502${reason}; ${unknown}`;
     throw errorBy(answer, 'unknown-outcome', message, { hint, retryable: false });
   }
-  // not-found when the conversation is the missing one
   const now = await getConversation(links, id);
   if (status !== 409)
     throw errorBy(

@@ -2,16 +2,25 @@ import { AppError } from '../../base/errors.ts';
 import { FLAG_OF_MEMBER, type NewConversation } from '../../domain/new-conversation.ts';
 import { startMember, type ProbeFacts } from '../shared/features.ts';
 import { dashedId } from '../../domain/ids.ts';
+import { messageContent, POLICIES } from '../agent-server/message.ts';
 import { markingTitle } from './lookup.ts';
-
-export const POLICIES = {
-  never: 'NeverConfirm',
-  risky: 'ConfirmRisky',
-  always: 'AlwaysConfirm',
-} as const;
 
 export function startsWithPolicy(facts: ProbeFacts): boolean {
   return startMember(facts, 'confirmation_policy') === 'present';
+}
+
+/** Only the service on the machine of the checkout does. */
+function takesCommit(facts: ProbeFacts): boolean {
+  return startMember(facts, 'workspace_commit') === 'present';
+}
+
+export function carries({ changes = null }: NewConversation, facts: ProbeFacts): boolean {
+  return changes !== null && !takesCommit(facts);
+}
+
+/** Whether the message is sent when the conversation has started. */
+export function isSentLater(request: NewConversation, facts: ProbeFacts): boolean {
+  return carries(request, facts) || (request.confirm !== null && !startsWithPolicy(facts));
 }
 
 const WHO_HAS: Readonly<Record<string, string>> = {
@@ -19,7 +28,6 @@ const WHO_HAS: Readonly<Record<string, string>> = {
   create_microagent: 'V0 servers have it',
 };
 
-/** Throws `unsupported` for members that the server lacks. */
 export function refuseWhatIsMissing(request: NewConversation, facts: ProbeFacts): void {
   const missing = askedMembers(request, facts)
     .filter((name) => name === 'create_microagent' || startMember(facts, name) === 'absent')
@@ -55,18 +63,6 @@ export function flagOf(member: string): string {
   return FLAG_OF_MEMBER[member] ?? `--body with ${member}`;
 }
 
-/** Servers refuse unknown members inside a text block (interface 4.1). */
-export function messageContent(
-  request: Pick<NewConversation, 'message' | 'image_urls'>,
-): Record<string, unknown>[] {
-  const content: Record<string, unknown>[] = [];
-  if (request.message !== null && request.message !== '')
-    content.push({ type: 'text', text: request.message });
-  if (request.image_urls.length > 0)
-    content.push({ type: 'image', image_urls: request.image_urls });
-  return content;
-}
-
 export function startBody(
   request: NewConversation,
   conversationId: string,
@@ -82,13 +78,9 @@ export function startBody(
   const members: Record<string, unknown> = {
     conversation_id: takesId ? dashedId(conversationId) : null,
     title: isMarked ? markingTitle(conversationId) : null,
-    // Where the start takes no policy, the message follows it.
     initial_message:
-      hasMessage && (policy === null || startsWithPolicy(facts))
-        ? { role: 'user', content, run: true }
-        : null,
+      hasMessage && !isSentLater(request, facts) ? { role: 'user', content, run: true } : null,
     sandbox_id: sandboxId,
-    // Elsewhere a sandbox of the spec is created first.
     sandbox_spec_id: sandboxId === null ? request.spec_id : null,
     system_message_suffix: request.instructions,
     llm_model: request.model,
@@ -98,6 +90,8 @@ export function startBody(
     secrets: Object.keys(request.secrets).length > 0 ? request.secrets : null,
     replay_json: request.replay,
     confirmation_policy: startsWithPolicy(facts) ? policy : null,
+    workspace_commit: takesCommit(facts) ? (request.changes?.commit ?? null) : null,
+    workspace_dependencies: request.dependencies ?? null,
   };
   const requested = Object.entries(members).filter(([, value]) => value !== null);
   return { ...Object.fromEntries(requested), ...request.body };

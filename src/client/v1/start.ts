@@ -1,4 +1,4 @@
-import { AppError, isAppError } from '../../base/errors.ts';
+import { AppError, isAppError, isOfKind } from '../../base/errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import {
@@ -19,17 +19,20 @@ import {
 } from './quirks/ignored-start-members.ts';
 import { checkRepositoryArrived } from './quirks/missing-branch-v1.ts';
 import { NO_PROGRESS_MS, startedConversation } from './quirks/stalled-start.ts';
+import { enterClone } from './quirks/repository-folder.ts';
 import { isOnlyUnwritten, unwrittenConversation } from './quirks/unwritten-start.ts';
 import type { SentStart, StartOptions, StartProgress } from '../shared/server.ts';
 import { abortedStart, ignoredId, refusedStart } from '../shared/start-errors.ts';
+import { carryChanges } from '../agent-server/changes.ts';
+import { messageContent, POLICIES } from '../agent-server/message.ts';
 import { runningAgentOf } from './agent.ts';
 import { CONVERSATIONS, find, getConversation, getSandbox, START_TASKS } from './calls.ts';
 import { findLostStart, isEcho, markingTitle } from './lookup.ts';
 import { startFailureText, taskConversation, toConversation } from './records.ts';
 import { createSandbox, getSpec, removeSandbox } from './sandboxes.ts';
 import {
-  messageContent,
-  POLICIES,
+  carries,
+  isSentLater,
   refuseWhatIsMissing,
   startBody,
   startsWithPolicy,
@@ -74,7 +77,7 @@ export async function* startV1(
     });
     return yield* startIn(links, facts, request, id, options, delivery);
   } catch (error) {
-    if (delivery.isPossible && !(isAppError(error) && error.kind === 'failed')) throw error;
+    if (delivery.isPossible && !isOfKind('failed')(error)) throw error;
     await removeSandbox(links, id).catch((failure: unknown) => {
       if (!isAppError(failure)) throw failure;
       const remains = `the sandbox ${id}, created for this start, remains`;
@@ -105,18 +108,39 @@ async function* startIn(
   const first = await sendStart(links, facts, request, { body, sent, delivery });
   const echoed = isEcho(first, sentId) ? sentId : null;
   yield progress(first, echoed);
-  if (until === 'accepted') {
+  const isCarried = carries(request, facts);
+  if (until === 'accepted' && !isCarried) {
     if (echoed === null) refuseUnechoedId(request, first);
     refuseIgnoredMembers(links, facts, request, first, echoed);
     return { ...taskConversation(first), url: echoed && webUrlOf(links)(echoed) };
   }
+  const steps = untilStarted(links, facts, request, { first, sentId, echoed, signal });
+  return yield* isCarried ? orUnsent(steps, echoed ?? normalId(first.id)) : steps;
+}
+
+/** `sentId`: the one in the request; `echoed`: the same where the server has repeated it. */
+interface TakenStart {
+  first: StartTaskRecord;
+  sentId: string;
+  echoed: string | null;
+  signal: AbortSignal;
+}
+
+async function* untilStarted(
+  links: Links,
+  facts: ProbeFacts,
+  request: NewConversation,
+  { first, sentId, echoed, signal }: TakenStart,
+): Starting {
   let task = first;
   while (task.status !== 'READY' || task.app_conversation_id === null) {
     task = await nextTask(links, task, echoed, signal);
     yield progress(task, echoed);
   }
-  // The local service names there that commands run without isolation; other servers have null.
-  if (task.detail !== null) links.notice(`warning: ${task.detail}`);
+  // The local service reports there what it has copied from the checkout, and that commands run
+  // without isolation; other servers have null.
+  for (const line of task.detail?.split('\n') ?? [])
+    links.notice(line.startsWith('dependencies ') ? line : `warning: ${line}`);
   const id = normalId(task.app_conversation_id);
   if (id === sentId) await links.features.learnEcho();
   else if (echoed !== null) await links.features.learn('caller-conversation-id', 'absent');
@@ -128,7 +152,23 @@ async function* startIn(
   return { ...toConversation(links, record), start_task_id: normalId(first.id) };
 }
 
-/** Checks the workspace, and sends the message where it has to follow the policy. */
+/** A conversation that has started without its message waits for one. */
+async function* orUnsent(steps: Starting, id: string): Starting {
+  try {
+    return yield* steps;
+  } catch (error) {
+    const isReported = isOfKind('failed')(error) || !isAppError(error);
+    if (isReported || error.details.data?.['conversation_id'] !== undefined) throw error;
+    const text = `conversation ${id} has started, and its message was not sent: ${error.message}`;
+    throw new AppError('unknown-outcome', text, {
+      ...error.details,
+      retryable: false,
+      hint: `send it: acs conv send ${id} <message>\ndelete it: acs conv delete ${id}`,
+      data: { ...error.details.data, conversation_id: id },
+    });
+  }
+}
+
 async function finishStart(
   links: Links,
   facts: ProbeFacts,
@@ -137,9 +177,15 @@ async function finishStart(
 ): Promise<void> {
   refuseOtherModel(links, record, request);
   await checkRepositoryArrived(links, record, request);
-  if (request.confirm === null || startsWithPolicy(facts)) return;
+  if (!isSentLater(request, facts)) return;
   const agent = runningAgentOf(links, record);
-  await agent.setConfirmationPolicy(POLICIES[request.confirm]);
+  if (request.changes != null && carries(request, facts)) {
+    links.notice('bringing the changes of the checkout into the workspace');
+    const enter = enterClone(await agent.conversation(), request.repository);
+    await carryChanges(links, agent.transport, enter, request.changes);
+  }
+  if (request.confirm !== null && !startsWithPolicy(facts))
+    await agent.setConfirmationPolicy(POLICIES[request.confirm]);
   const content = messageContent(request);
   if (content.length > 0) await agent.send(content, 'run');
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
-import { AppError, type ErrorKind, isAppError } from '../../base/errors.ts';
+import { AppError, isAppError, isOfKind } from '../../base/errors.ts';
 import type { Server } from '../../client/shared/server.ts';
 import type { ConfirmationDecision, PendingAction } from '../../domain/confirmation.ts';
 import type { Conversation } from '../../domain/conversation.ts';
@@ -16,6 +16,7 @@ import { checkWord } from '../shared/resource.ts';
 import { answerPending, PAST, type Reply, showPending, takesReason } from './confirm.ts';
 import { conversations } from './conversations.ts';
 import { printDiff } from './diff.ts';
+import { endAs } from './end-of-run.ts';
 import { eventView } from './event-view.ts';
 import {
   addFilterOptions,
@@ -25,12 +26,12 @@ import {
   showRun,
   type FilterOptions,
 } from './follow.ts';
-import { checkMessage, keepingMessage } from './message.ts';
+import { checkMessage, showingUnsent } from './message.ts';
 import { beginConversation } from './new/index.ts';
 import { addStartOptions, flagOf, type NewOptions } from './new/options.ts';
 import { deliver } from './send.ts';
 import { stopOne } from './stop.ts';
-import { endAs, failedStart } from './wait.ts';
+import { failedStart } from './wait.ts';
 
 type ChatOptions = FilterOptions & NewOptions & { message?: string };
 
@@ -83,10 +84,10 @@ export function declare(command: Command, ctx: Context): void {
       'timeout',
       'interrupted',
     ],
-    examples: [
-      { command: 'acs conv chat @last --tail 20', does: 'continue it, with its newest 20 events' },
-      { command: 'acs conv chat --no-repo', does: 'ask for a task, start it, and chat' },
-    ],
+    examples: {
+      'acs conv chat @last --tail 20': 'continue it, with its newest 20 events',
+      'acs conv chat --no-repo': 'ask for a task, start it, and chat',
+    },
   });
   command.action((id: string | undefined, options: ChatOptions) => chat(id, options, ctx));
 }
@@ -100,7 +101,10 @@ async function chat(
   if (word !== undefined) {
     checkWord(conversations, word);
     const given = Object.entries({ ...options, ...(message !== undefined && { message }) });
-    const other = given.find(([name]) => !FILTERS.includes(name) && name !== 'R');
+    const other = given.find(
+      ([name, value]) =>
+        !FILTERS.includes(name) && name !== 'R' && !(name === 'dependencies' && value === true),
+    );
     if (other !== undefined)
       throw new AppError(
         'usage',
@@ -134,8 +138,7 @@ async function chat(
   }
   if (conversation.id === '') {
     const tracked = failedStart(conversation);
-    await showOutcome(ctx, tracked.outcome);
-    return await endAs(ctx, tracked);
+    return await endAs(ctx, tracked, await showOutcome(ctx, tracked));
   }
   // Without a message of the user there is no run whose end could be followed.
   const isWithoutRun =
@@ -193,7 +196,7 @@ type Answer = { type: 'answer'; decision: ConfirmationDecision; text: string };
 type Input = { type: 'message'; text: string } | Answer;
 
 /** The chat ends with these errors. */
-const FINAL: readonly ErrorKind[] = ['not-found', 'auth', 'internal'];
+const endsChat = isOfKind('not-found', 'auth', 'internal');
 
 class Chat {
   private readonly ctx: Context;
@@ -255,7 +258,7 @@ class Chat {
     };
     try {
       // A copy: what the server returned for the conversation is old by now.
-      const { outcome, failure } = await showRun(
+      const tracked = await showRun(
         ctx,
         this.server,
         { ...this.conversation },
@@ -268,8 +271,9 @@ class Chat {
           ask: (pending, until) => this.ask(pending, until),
         },
       );
+      const { outcome, failure } = tracked;
       this.lastShown = outcome.last_event_id ?? lastShown;
-      await showOutcome(ctx, outcome);
+      await showOutcome(ctx, tracked, 'prompt');
       if (failure !== null) throw failure;
       if (outcome.status === 'archived' || outcome.status === 'deleted')
         ctx.exitCode = outcome.exit_code;
@@ -389,7 +393,7 @@ class Chat {
   private async send(text: string): Promise<Turn | null> {
     let isSent = false;
     let turn: Turn | null = null;
-    await keepingMessage(this.ctx, 'acs conv new', async (typed) => {
+    await showingUnsent(this.ctx, async (typed) => {
       typed.text = text;
       await this.attempt(async (ctx, server) => {
         checkMessage(text);
@@ -417,7 +421,7 @@ class Chat {
       await work(this.within(signal), await this.server.withSignal(signal));
       return true;
     } catch (error) {
-      if (ctx.signal.aborted || (isAppError(error) && FINAL.includes(error.kind))) throw error;
+      if (ctx.signal.aborted || endsChat(error)) throw error;
       await this.report(error);
       return false;
     } finally {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
-import { AppError, EXIT_CODES, isAppError } from '../../base/errors.ts';
+import { AppError, EXIT_CODES, isOfKind, nullIf } from '../../base/errors.ts';
 import type { ConfirmationAnswer, Server } from '../../client/shared/server.ts';
 import type { ConfirmationDecision, PendingAction } from '../../domain/confirmation.ts';
 import type { Conversation } from '../../domain/conversation.ts';
@@ -12,15 +12,14 @@ import type { Progress } from '../../terminal/progress.ts';
 import { explain } from '../shared/declare.ts';
 import { oneOf } from '../shared/option-parsers.ts';
 import { openConversation } from './conversations.ts';
+import { FOLLOW, SEND, showNext } from './end-of-run.ts';
 import { needsResume, resumeSandbox, resumeSandboxNow } from './resume-sandbox.ts';
 
 interface Confirmation extends PendingAction {
   conversation_id: string;
   /** Null while it is pending. */
   answer: 'accepted' | 'rejected' | null;
-  /**
-   * What is pending besides, and gets the same answer: an agent may call several tools in one step.
-   */
+  /** What else is pending gets the same answer: an agent may call several tools in one step. */
   others: PendingAction[];
 }
 
@@ -70,13 +69,10 @@ export function declare(command: Command, ctx: Context): void {
     ],
     json: ({ objectForm }) => [objectForm(confirmationView, 'changed')],
     exits: ['not-found', 'conflict', 'needs-input', 'unknown-outcome', 'unsupported'],
-    examples: [
-      { command: 'acs conv confirm @last', does: 'show the pending action and ask' },
-      {
-        command: "acs conv confirm @last --reject --reason 'Not on main'",
-        does: 'reject it with a reason',
-      },
-    ],
+    examples: {
+      'acs conv confirm @last': 'show the pending action and ask',
+      "acs conv confirm @last --reject --reason 'Not on main'": 'reject it with a reason',
+    },
   });
   command.action((id: string, options: ConfirmOptions) => confirm(id, options, ctx));
 }
@@ -118,7 +114,10 @@ async function confirm(word: string, options: ConfirmOptions, ctx: Context): Pro
   }
   const answered = await answerPending(ctx, server, conversation, reply, resume);
   const confirmation = confirmationOf(id, answered, PAST[reply.decision]);
-  await ctx.out.item(confirmationView, confirmation, { changed: true });
+  const [first = ''] = confirmation.text.split('\n', 1);
+  const line = `${PAST[reply.decision]}: ${first}`;
+  await ctx.out.change(confirmationView, confirmation, true, line);
+  await showNext(ctx, conversation, reply.decision === 'accept' ? FOLLOW : SEND);
 }
 
 function confirmationOf(
@@ -181,10 +180,7 @@ export async function showPending(ctx: Context, pending: readonly PendingAction[
     await ctx.notice(`${kind}, risk ${risk}:\n${text}`, 'question');
 }
 
-/**
- * Prints the pending actions and prompts for the answer. Rejects with the reason of `until` when
- * that aborts.
- */
+/** Prints the pending actions and prompts for the answer. Rejects with the reason of `until`. */
 export async function askApproval(
   ctx: Context,
   server: Server,
@@ -213,7 +209,7 @@ export async function takesReason(server: Server, id: string): Promise<boolean> 
     });
     return true;
   } catch (error) {
-    if (!isAppError(error) || error.kind !== 'unsupported') throw error;
+    if (!isOfKind('unsupported')(error)) throw error;
     return false;
   }
 }
@@ -302,12 +298,7 @@ class RunAnswerer implements Answerer {
 
   /** Null: the sandbox does not run, so what is pending in it cannot be answered. */
   private async pending(): Promise<PendingAction[] | null> {
-    try {
-      return await this.server.conversations.pending(this.id);
-    } catch (error) {
-      if (isAppError(error) && error.kind === 'conflict') return null;
-      throw error;
-    }
+    return await this.server.conversations.pending(this.id).catch(nullIf(isOfKind('conflict')));
   }
 
   /** False: the action was answered elsewhere. */
@@ -316,7 +307,7 @@ class RunAnswerer implements Answerer {
       await this.server.conversations.answer(this.id, { ...reply, action_id });
       return true;
     } catch (error) {
-      if (!isAppError(error) || error.kind !== 'conflict') throw error;
+      if (!isOfKind('conflict')(error)) throw error;
       if ((await this.pending())?.some((one) => one.action_id === action_id)) throw error;
       return false;
     }

@@ -17,19 +17,23 @@ const TSV = 'id status title repository branch model created_at updated_at cost_
 
 export const conversationView: View<Conversation> = {
   noun: 'conversation',
-  id: (conversation) => knownId(conversation) ?? idOf(conversation),
+  id: (conversation) => knownId(conversation) ?? idOrTaskId(conversation),
   fields: [
     { name: 'id', get: knownId, as: 'id', weight: 3 },
-    { name: 'start_task_id', as: 'id' },
+    {
+      name: 'start_task_id',
+      as: 'id',
+      show: (it) => (knownId(it) === null ? it.start_task_id : null),
+    },
     { name: 'title', weight: 2 },
     { name: 'status', as: 'status', weight: 0 },
-    { name: 'reason', json: REASON },
+    { name: 'reason', json: REASON, show: ({ reason }) => reason?.text },
     { name: 'waiting_for' },
-    { name: 'dialect' },
-    { name: 'execution_status' },
+    { name: 'dialect', show: ({ dialect }) => (dialect === 'v0' ? dialect : null) },
+    { name: 'execution_status', show: differingExecutionStatus },
     { name: 'sandbox_id' },
     { name: 'sandbox_status', as: 'status' },
-    { name: 'repository', weight: 2 },
+    { name: 'repository', weight: 2, cut: 'front' },
     { name: 'branch' },
     { name: 'git_provider' },
     { name: 'model' },
@@ -43,18 +47,25 @@ export const conversationView: View<Conversation> = {
   tsv: TSV.split(' '),
 };
 
+/** Null where `status` is the same in the words of acs. */
+function differingExecutionStatus({ status, execution_status }: Conversation): string | null {
+  const words = { error: 'failed', waiting_for_confirmation: 'waiting' };
+  const word = execution_status?.toLowerCase();
+  return word === status || words[word as keyof typeof words] === status ? null : execution_status;
+}
+
 export const outcomeView: View<Outcome> = {
   noun: 'outcome',
   id: (outcome) => outcome.conversation_id,
   fields: [
-    { name: 'type' },
+    { name: 'type', show: () => null },
     { name: 'conversation_id', as: 'id', weight: 3 },
     { name: 'status', as: 'status', weight: 0 },
-    { name: 'reason', json: REASON },
+    { name: 'reason', json: REASON, show: ({ reason }) => reason?.text },
     { name: 'waiting_for' },
     { name: 'exit_code', weight: 0 },
     { name: 'cost_usd', as: 'usd', weight: 0 },
-    { name: 'last_event_id' },
+    { name: 'last_event_id', show: () => null },
   ],
   table: ['conversation_id', 'status', 'exit_code', 'reason'],
   tsv: [
@@ -76,7 +87,10 @@ export const outcomeView: View<Outcome> = {
 };
 
 /** The id of the start task while there is no other. */
-export function idOf({ id, start_task_id }: Pick<Conversation, 'id' | 'start_task_id'>): string {
+export function idOrTaskId({
+  id,
+  start_task_id,
+}: Pick<Conversation, 'id' | 'start_task_id'>): string {
   return id || (start_task_id ?? '');
 }
 

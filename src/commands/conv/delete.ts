@@ -16,17 +16,23 @@ import {
   type Verb,
 } from '../shared/change.ts';
 import { conversationsIn, refuseRunsOf, runsIn } from '../shared/in-sandbox.ts';
-import type { Preview, Target } from '../shared/resource.ts';
-import { conversationLine, conversations, conversationView, idOf } from './conversations.ts';
+import { forgetLast, type Preview, type Target } from '../shared/resource.ts';
+import { conversationLine, conversations, conversationView, idOrTaskId } from './conversations.ts';
 
 interface DeleteOptions extends ChangeOptions {
   withSandbox?: boolean;
+  withWorktree?: boolean;
 }
 
 export function declare(command: Command, ctx: Context): void {
   addChoice(command, conversations, CONVERSATION_STATUSES)
-    .option('--force', 'also delete while a run is in progress')
+    .option('--force', 'also delete while a run is in progress, and what --with-worktree refuses')
     .option('--with-sandbox', 'also delete the sandbox, whatever other conversations are in it')
+    .option(
+      '--with-worktree',
+      'also remove the worktree and branch, or clone, that was made for the conversation ' +
+        '(a server that runs conversations on its own machine)',
+    )
     .option('--ignore-not-found', 'succeed when a conversation does not exist');
   explain(command, {
     notes: [
@@ -34,16 +40,18 @@ export function declare(command: Command, ctx: Context): void {
         'other conversation uses. A server without the V1 route for deletion may delete a ' +
         'shared sandbox too: there --with-sandbox is required for a conversation in a shared ' +
         'sandbox (6).',
+      'Where conversations run on the machine of the server, the files stay: a line on stderr ' +
+        'names the worktree and branch, and the command that removes them. --with-worktree ' +
+        'removes them first; changes that are not committed, and commits that no other branch ' +
+        'has, are exit 6 without --force. Other folders are never removed.',
     ],
     json: ({ changeForms }) => changeForms(conversationView),
     exits: ['failed', 'not-found', 'unsupported', 'conflict'],
-    examples: [
-      { command: 'acs conv delete @last --with-sandbox -y', does: 'delete it and its sandbox' },
-      {
-        command: 'acs conv delete --status finished --older-than 30d --dry-run',
-        does: 'print what would be deleted',
-      },
-    ],
+    examples: {
+      'acs conv delete @last --with-sandbox -y': 'delete it and its sandbox',
+      'acs conv delete @last --with-worktree -y': 'delete it, its worktree and its branch',
+      'acs conv delete --status finished --older-than 30d --dry-run': 'print what would be deleted',
+    },
   });
   command.action((ids: string[], options: DeleteOptions) =>
     changeRecords(
@@ -60,7 +68,12 @@ const removal: Verb<Context, Conversation, DeleteOptions> = {
   word: 'delete',
   pastTense: 'deleted',
   confirms: 'always',
-  apply: deleteOne,
+  async apply(ctx, target, request) {
+    const change = await deleteOne(ctx, target, request);
+    const { id, start_task_id } = target.seen;
+    await forgetLast(ctx, target.server, [id, start_task_id]);
+    return change;
+  },
   // The deletion of another target may have deleted this one (quirk deleted-neighbours).
   ifGone({ id, seen }, { targets, options: { ignoreNotFound } }) {
     const hadNeighbour = targets.some(
@@ -79,7 +92,7 @@ async function deleteOne(
   const { server, seen } = target;
   const { id, status, sandbox_id: sandboxId } = seen;
   if (id === '')
-    throw new AppError('conflict', `start task ${idOf(seen)} has no conversation to delete`);
+    throw new AppError('conflict', `start task ${idOrTaskId(seen)} has no conversation to delete`);
   const isSpared = ({ chosenBy }: Target<Conversation>, now: Conversation): boolean =>
     chosenBy === 'selector' && !options.force && isRunInProgress(now);
   if (isSpared(target, seen))
@@ -95,6 +108,7 @@ async function deleteOne(
       !isSpared(its, other)
     );
   };
+  if (options.withWorktree) await removeWorktree(target, options);
   const done = { changed: true, before: status, after: null, record: seen };
   if (!options.withSandbox || sandboxId === null) {
     await server.conversations.remove(id, { alsoGone: options.withSandbox ? 'any' : alsoGone });
@@ -131,6 +145,22 @@ async function deleteOne(
     );
   }
   return done;
+}
+
+async function removeWorktree(
+  { server, seen }: Target<Conversation>,
+  { force }: DeleteOptions,
+): Promise<void> {
+  const { id, status, waiting_for } = seen;
+  if (!force && isRunInProgress(seen))
+    throw new AppError('conflict', `conversation ${id} is ${status}: its run uses the worktree`, {
+      // A stop leaves a run that waits for a confirmation as it is.
+      hint:
+        waiting_for === 'confirmation'
+          ? `answer it first: acs conv confirm ${id} --reject`
+          : `stop it first: acs conv stop ${id}`,
+    });
+  await server.conversations.removeWorktree(id, force ? 'remove' : 'refuse');
 }
 
 /** A server may accept the deletion before its record shows it. */

@@ -25,10 +25,21 @@ const REQUEST: Most = { lines: 40, characters: 2_000 };
 /** What the agent answers is what a person came for. */
 const ANSWER: Most = { lines: Number.POSITIVE_INFINITY, characters: Number.POSITIVE_INFINITY };
 
-/** @param startedAt RFC 3339; the lines of a stream show the time since then */
+/** `ConversationStateUpdateEvent` is `state`; kinds of V0 stay as they are. */
+export function shortKind(kind: string): string {
+  const words = kind.replace(/^Conversation|Update|Event$/g, '').split(/(?<=[a-z])(?=[A-Z])/);
+  return words.join(' ').toLowerCase();
+}
+
+/** @param startedAt RFC 3339; lines and tables show the time since then */
 export function eventView(startedAt: string | null): View<ConversationEvent> {
   const startMs = parseTime(startedAt);
   let firstMs: number | null = null;
+  const clock = ({ timestamp }: ConversationEvent): string => {
+    const ms = parseTime(timestamp);
+    firstMs ??= startMs ?? ms;
+    return ms === null || firstMs === null ? '' : elapsed(ms - firstMs);
+  };
   return {
     noun: 'event',
     id: (event) => event.id,
@@ -36,9 +47,9 @@ export function eventView(startedAt: string | null): View<ConversationEvent> {
       { name: 'type' },
       { name: 'id', as: 'id' },
       { name: 'conversation_id', as: 'id' },
-      { name: 'timestamp', as: 'time', weight: 0 },
+      { name: 'timestamp', label: 'time', as: 'time', weight: 0, show: clock },
       { name: 'source', weight: 0 },
-      { name: 'kind', weight: 2 },
+      { name: 'kind', weight: 2, show: ({ kind }) => shortKind(kind) },
       { name: 'text', weight: 4 },
       { name: 'payload', as: 'json', json: { members: ['…'] } },
     ],
@@ -46,11 +57,7 @@ export function eventView(startedAt: string | null): View<ConversationEvent> {
     tsv: ['id', 'timestamp', 'source', 'kind', 'text'],
     record: ({ signal: _, ...event }) => event,
     lineIndent: 7, // under the text, beside the clock
-    line(event) {
-      const ms = parseTime(event.timestamp);
-      firstMs ??= startMs ?? ms;
-      return eventLine(event, ms === null || firstMs === null ? '' : elapsed(ms - firstMs));
-    },
+    line: (event) => eventLine(event, clock(event)),
   };
 }
 

@@ -37,16 +37,10 @@ export function declare(command: Command, ctx: Context): void {
       ['last, with --follow', objectForm(outcomeView)],
     ],
     exits: ['not-found', 'conflict'],
-    examples: [
-      {
-        command: 'acs conv events @last --tail 5',
-        does: 'print the newest five events of the last conversation',
-      },
-      {
-        command: 'acs conv events @last --source agent --format ndjson',
-        does: 'print those of the agent as JSON',
-      },
-    ],
+    examples: {
+      'acs conv events @last --tail 5': 'print the newest five events of the last conversation',
+      'acs conv events @last --source agent --format ndjson': 'print those of the agent as JSON',
+    },
   });
   command.action((id: string, options: EventsOptions) =>
     options.follow ? followConversation(id, options, ctx) : printEvents(id, options, ctx),
@@ -54,12 +48,12 @@ export function declare(command: Command, ctx: Context): void {
 }
 
 async function printEvents(word: string, options: EventsOptions, ctx: Context): Promise<void> {
-  const view = eventView(null);
-  ctx.out.check(view, 'list');
+  ctx.out.check(eventView(null), 'list');
   ctx.out.page();
   checkLimitHasWait(options, false, 'needs --follow');
   const since = readSince(ctx, options);
   const { server, conversation } = await openConversation(ctx, word);
+  const view = eventView(conversation.created_at);
   const { tail, limit = Number.POSITIVE_INFINITY } = options;
   const filter = new EventFilter(options);
   if (tail !== undefined) {

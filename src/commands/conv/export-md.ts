@@ -194,10 +194,7 @@ function inline(text: string): string {
 /** The beginning or end of a fence; nothing between them is markup. */
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
-/**
- * A block quotation ends every block inside it. Unclosed HTML would take in what follows, so it is
- * escaped.
- */
+/** A quotation ends every block inside it. HTML is escaped: unclosed, it takes in what follows. */
 function quoted(markdown: string): string {
   let fence: string | null = null;
   const lines = markdown.split('\n').map((line) => {

@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
 import { isUtf8 } from 'node:buffer';
 import type { Context } from '../context.ts';
-import { type ErrorKind, isAppError } from '../../base/errors.ts';
+import { isOfKind } from '../../base/errors.ts';
 import type { Server } from '../../client/shared/server.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { type ConversationDiff, EditLog, RECONSTRUCTED } from '../../domain/edits.ts';
 import { changedFiles, patchFiles } from '../../domain/patch.ts';
 import type { PageRecord } from '../../page/page.ts';
 import { explain } from '../shared/declare.ts';
+import { withLateProgress } from '../shared/late-progress.ts';
 import { oneOf } from '../shared/option-parsers.ts';
 import { openConversation } from './conversations.ts';
 import { compareWorkspace } from './diff.ts';
@@ -48,16 +49,11 @@ export function declare(command: Command, ctx: Context): void {
         'and marked as such, and does not include the changes made by commands.',
     ],
     exits: ['not-found', 'conflict'],
-    examples: [
-      {
-        command: 'acs conv export @last --as html -o run.html',
-        does: 'write the last conversation as a page',
-      },
-      {
-        command: 'acs conv export @last --as md | gh pr create --title Change --body-file -',
-        does: 'open a pull request with it',
-      },
-    ],
+    examples: {
+      'acs conv export @last --as html -o run.html': 'write the last conversation as a page',
+      'acs conv export @last --as md | gh pr create --title Change --body-file -':
+        'open a pull request with it',
+    },
   });
   command.action((id: string, options: ExportOptions) => exportConversation(id, options, ctx));
 }
@@ -83,23 +79,37 @@ export async function exportConversation(
         'the sandbox is paused, and its workspace is not compared; --resume starts it',
       );
   }
-  const record = await readRecord(ctx, server, conversation.id);
-  const parts =
-    options.as === 'md'
-      ? (await import('./export-md.ts')).mdParts(record)
-      : (await import('../../page/page.ts')).pageParts(record);
-  for await (const part of parts) await ctx.out.raw(part);
+  const write = async (update: (text: string) => void): Promise<void> => {
+    const record = await readRecord(ctx, server, conversation.id, (count) =>
+      update(`exporting: ${count} events read`),
+    );
+    const parts =
+      options.as === 'md'
+        ? (await import('./export-md.ts')).mdParts(record)
+        : (await import('../../page/page.ts')).pageParts(record);
+    for await (const part of parts) await ctx.out.raw(part);
+  };
+  // What is written to the terminal shows that the export goes on.
+  if (ctx.out.onTerminal) await write(() => undefined);
+  else await withLateProgress(ctx, 'exporting', write);
 }
 
-async function readRecord(ctx: Context, server: Server, id: string): Promise<PageRecord> {
+async function readRecord(
+  ctx: Context,
+  server: Server,
+  id: string,
+  onRead: (events: number) => void,
+): Promise<PageRecord> {
   const conversation = ctx.out.redacted(await server.conversations.getComplete(id));
   const edits = new EditLog();
+  let count = 0;
   return {
     conversation,
     async *events() {
       for await (const page of server.conversations.eventPages(id, { order: 'oldest-first' })) {
         const events = page.map((event) => ctx.out.redacted(event));
         for (const event of events) edits.add(event);
+        onRead((count += events.length));
         yield events;
       }
     },
@@ -124,13 +134,7 @@ function readsStopped(server: Server): boolean {
 }
 
 /** The workspace cannot be read; the events can. */
-const WITHOUT_WORKSPACE: readonly ErrorKind[] = [
-  'conflict',
-  'not-found',
-  'network',
-  'server',
-  'unsupported',
-];
+const isWithoutWorkspace = isOfKind('conflict', 'not-found', 'network', 'server', 'unsupported');
 
 async function readDiff(
   ctx: Context,
@@ -139,7 +143,8 @@ async function readDiff(
   edits: EditLog,
 ): Promise<ConversationDiff> {
   const isStopped = needsResume(conversation) && readsStopped(server);
-  if (conversation.sandbox_status === 'running' || isStopped) {
+  const { sandbox_status, dialect } = conversation;
+  if (sandbox_status === 'running' || dialect === 'agent' || isStopped) {
     try {
       if (isStopped) {
         const patch = await server.conversations.storedPatch(conversation.id);
@@ -154,7 +159,7 @@ async function readDiff(
         patch: diff.patch,
       };
     } catch (error) {
-      if (!isAppError(error) || !WITHOUT_WORKSPACE.includes(error.kind)) throw error;
+      if (!isWithoutWorkspace(error)) throw error;
       // An answer that is not a diff does not mean that the workspace is unreadable.
       if ((error.details.status ?? 500) < 300) throw error;
       await ctx.warn(`the workspace could not be compared: ${error.message}`);

@@ -2,20 +2,19 @@ import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { AppError, EXIT_CODES } from '../../base/errors.ts';
 import type { Server } from '../../client/shared/server.ts';
-import type { Conversation } from '../../domain/conversation.ts';
 import {
-  member,
-  elapsed,
-  EVENT_KINDS,
-  isBookkeeping,
-  shapeOf,
-} from '../../domain/event-payload.ts';
-import { type ConversationEvent, eachEvent, isUpTo } from '../../domain/event.ts';
-import { parseSince, parseTime } from '../../base/text/time.ts';
-import { formatUsd } from '../../base/text/usd.ts';
+  type Conversation,
+  type ConversationStatus,
+  NO_STATUS,
+} from '../../domain/conversation.ts';
+import { EVENT_KINDS, isBookkeeping, shapeOf, statusWordOf } from '../../domain/event-payload.ts';
+import { type ConversationEvent, isUpTo } from '../../domain/event.ts';
+import { eachItem } from '../../domain/pages.ts';
+import { parseSince } from '../../base/text/time.ts';
 import type { Limits } from '../../runs/deadline.ts';
-import { beforeRun, NO_EVENTS, type Outcome, type TrackedRun } from '../../runs/outcome.ts';
+import { beforeRun, NO_EVENTS } from '../../runs/outcome.ts';
 import { readThroughOutage } from '../../runs/poll.ts';
+import { endOfStatus } from '../../runs/status.ts';
 import { trackRun, type TrackOptions } from '../../runs/tracker.ts';
 import { explain } from '../shared/declare.ts';
 import { collectList, duration, someOf, wholeNumber } from '../shared/option-parsers.ts';
@@ -25,6 +24,7 @@ import {
   checkLimitHasWait,
   limitsOf,
   type WaitOptions,
+  RUN_EXITS,
 } from '../shared/wait-limit.ts';
 import {
   addOnConfirm,
@@ -34,8 +34,11 @@ import {
   type OnConfirmOptions,
 } from './confirm.ts';
 import { conversations, conversationView, outcomeView } from './conversations.ts';
-import { eventView } from './event-view.ts';
-import { beforeWatch, endAs, failedStart, waitForStart } from './wait.ts';
+import type { View } from '../../output/view.ts';
+import { eventView, shortKind } from './event-view.ts';
+import { endAs, FOLLOW, showEnd, showNext, type EndedRun } from './end-of-run.ts';
+import { LiveRun } from './live-run.ts';
+import { beforeWatch, failedStart, waitForStart } from './wait.ts';
 
 /** `hook` is one of the cloud. */
 const SOURCES = ['agent', 'user', 'environment', 'hook'] as const;
@@ -68,14 +71,11 @@ export function declare(command: Command, ctx: Context): void {
       ['one a line', objectForm(eventView(null))],
       ['last', objectForm(outcomeView)],
     ],
-    exits: ['failed', 'not-found', 'conflict', 'needs-input', 'timeout', 'interrupted'],
-    examples: [
-      { command: 'acs conv follow @last', does: 'follow the last conversation that was started' },
-      {
-        command: 'acs conv follow @last --kind ActionEvent --json',
-        does: 'print the actions as JSON, one a line',
-      },
-    ],
+    exits: RUN_EXITS,
+    examples: {
+      'acs conv follow @last': 'follow the last conversation that was started',
+      'acs conv follow @last --kind ActionEvent --json': 'print the actions as JSON, one a line',
+    },
   });
   command.action((id: string, options: FollowOptions) => followConversation(id, options, ctx));
 }
@@ -94,8 +94,7 @@ export async function followConversation(
     conversation.id === ''
       ? failedStart(conversation)
       : await showRun(ctx, await ctx.servers.active(), conversation, { ...options, ...limits });
-  await showOutcome(ctx, tracked.outcome);
-  await endAs(ctx, tracked);
+  await endAs(ctx, tracked, await showOutcome(ctx, tracked));
 }
 
 /** The conversation once it has started; without an id when its start has failed. */
@@ -109,23 +108,57 @@ export async function findForFollow(
   );
 }
 
+/** `startedAfter`: the newest event before the run, null without one; earlier ones do not count. */
+type WatchOptions = FollowOptions &
+  Limits &
+  Pick<TrackOptions, 'atDeadline' | 'startedAfter' | 'signal' | 'summary'> &
+  Pick<AnswererOptions, 'ask'>;
+
+/** Until the run ends: shows its status, or with `follow` prints its events. */
+export async function watchRun(
+  ctx: Context,
+  server: Server,
+  conversation: Conversation,
+  options: WatchOptions & { follow?: boolean },
+): Promise<EndedRun> {
+  const { id } = conversation;
+  const { startedAfter, follow } = options;
+  if (follow)
+    return await showRun(ctx, server, conversation, {
+      ...options,
+      ...(startedAfter && { since: startedAfter.id }),
+    });
+  const status = startedAfter === undefined ? conversation.status : 'waiting for the run to start';
+  const progress = await ctx.terminal.progress(`conversation ${id}: ${status}`);
+  return await trackRun(ctx, server, id, {
+    ...options,
+    ...summaryBefore(startedAfter),
+    seen: conversation,
+    since: startedAfter?.timestamp ?? null,
+    answer: answerer(ctx, server, id, { ...options, progress }),
+    onState: (state, run) => {
+      if (run !== 'perhaps-older') progress.update(`conversation ${id}: ${state.status}`);
+    },
+  }).finally(() => progress.done());
+}
+
+function summaryBefore(startedAfter: WatchOptions['startedAfter']) {
+  return startedAfter === undefined ? {} : { summary: beforeRun(startedAfter?.id ?? null) };
+}
+
 export async function showRun(
   ctx: Context,
   server: Server,
   conversation: Conversation,
-  options: FollowOptions &
-    Limits &
-    Pick<TrackOptions, 'atDeadline' | 'startedAfter' | 'signal'> &
-    Pick<AnswererOptions, 'ask'>,
-): Promise<TrackedRun> {
+  options: WatchOptions,
+): Promise<EndedRun> {
   const { id } = conversation;
   const { kind, tail, failOnStall, startedAfter } = options;
-  const view = eventView(conversation.created_at);
   const filter = new EventFilter(options);
   // Plain lines are for people; the other formats, --fields and --kind show everything.
   const { format, fields } = ctx.globals;
-  const isHidden = (event: ConversationEvent): boolean =>
-    (kind ?? format ?? fields) === undefined && isBookkeeping(event);
+  const isLinesOnly = (kind ?? format ?? fields) === undefined;
+  const printer = new EventPrinter(ctx, eventView(conversation.created_at), isLinesOnly);
   const since = readSince(ctx, options);
   let sinceTime = since?.kind === 'time' ? since.time : null;
   const printed = new Set<string>();
@@ -134,97 +167,91 @@ export async function showRun(
     const read = await beforeWatch(ctx, options, id, (_, bounded) =>
       readTail(bounded, conversation, tail, filter),
     );
-    const shown = read.events.filter((event) => !isHidden(event));
-    await ctx.out.lines(view, shown);
+    await printer.print(read.events);
     for (const event of read.events) printed.add(event.id);
     tailEnd = read.newest;
     sinceTime = tailEnd?.timestamp ?? null;
   }
   // The run is judged also by events that are not printed: the tracker then reads them itself.
   const isFromBeginning = since === null && tail === undefined;
-  const summary = startedAfter === undefined ? NO_EVENTS : beforeRun(startedAfter?.id ?? null);
   const live = new LiveRun(
     conversation,
     ctx.clock.now(),
     startedAfter === undefined ? 'known' : 'requested',
   );
-  const progress = await ctx.terminal.progress(() => live.line(ctx.clock.now()), 'nothing');
+  const isStreamed = isLinesOnly && options.source === undefined && ctx.out.isPlain;
+  const { progress, onPartial } = await live.show(ctx, isStreamed);
   const tracked = await trackRun(ctx, server, id, {
     ...options,
-    ...(isFromBeginning || startedAfter !== undefined ? { summary } : {}),
+    ...(isFromBeginning && { summary: NO_EVENTS }),
+    ...summaryBefore(startedAfter),
     seen: conversation,
     since: sinceTime,
     ...(since?.kind === 'event' ? { afterEventId: since.id } : {}),
     failOnStallMs: failOnStall ?? null,
     answer: answerer(ctx, server, id, { ...options, progress }),
+    onPartial,
     onState: (state, run) => {
       if (run !== 'perhaps-older') live.onState(state);
     },
     onEvent: async (event) => {
       live.onEvent(event);
-      if (
-        !filter.matches(event) ||
-        printed.has(event.id) ||
-        isHidden(event) ||
-        isUpTo(event, tailEnd)
-      )
-        return;
-      await ctx.out.lines(view, [event]);
+      if (!filter.matches(event) || printed.has(event.id) || isUpTo(event, tailEnd)) return;
+      await printer.print([event]);
     },
   }).finally(() => progress.done());
+  await printer.end(tracked.outcome);
   await filter.noticeMissing(ctx);
-  return tracked;
+  return { ...tracked, printed: { error: printer.error } };
 }
 
-export async function showOutcome(ctx: Context, outcome: Outcome): Promise<void> {
+/** The status of an end waits for the outcome, which may be the same line. */
+class EventPrinter {
+  readonly #ctx: Context;
+  readonly #view: View<ConversationEvent>;
+  readonly #isLinesOnly: boolean;
+  #end: ConversationEvent[] = [];
+  error = '';
+
+  constructor(ctx: Context, view: View<ConversationEvent>, isLinesOnly: boolean) {
+    this.#ctx = ctx;
+    this.#view = view;
+    this.#isLinesOnly = isLinesOnly;
+  }
+
+  async print(events: readonly ConversationEvent[]): Promise<void> {
+    const shown = events.filter((event) => !(this.#isLinesOnly && isBookkeeping(event)));
+    const all = [...this.#end, ...shown];
+    const isEnd = this.#isLinesOnly && endOfStatus(statusOf(all.at(-1))) !== null;
+    this.#end = isEnd ? all.splice(-1) : [];
+    await this.#ctx.out.lines(this.#view, all);
+    this.error = shown.findLast((event) => shapeOf(event) === 'error')?.text ?? this.error;
+  }
+
+  async end({ exit_code, status }: EndedRun['outcome']): Promise<void> {
+    if (exit_code >= EXIT_CODES.timeout || status !== statusOf(this.#end[0]))
+      await this.#ctx.out.lines(this.#view, this.#end);
+  }
+}
+
+function statusOf(event: ConversationEvent | undefined): ConversationStatus {
+  return (event && (statusWordOf(event) as ConversationStatus | null)) ?? NO_STATUS;
+}
+
+/** After the events. @returns whether that is the end for a terminal */
+export async function showOutcome(
+  ctx: Context,
+  run: EndedRun,
+  before?: 'prompt',
+): Promise<boolean> {
+  if (await showEnd(ctx, run, before)) return true;
+  const { outcome } = run;
   const { format, fields } = ctx.globals;
-  if (format === 'json' || format === 'ndjson') return await ctx.out.record({ ...outcome });
+  if (format === 'json' || format === 'ndjson') await ctx.out.record({ ...outcome });
   // A code of 124 or more: the wait ended before the run did, and the error reports it.
-  if (format === undefined && fields === undefined && outcome.exit_code < EXIT_CODES.timeout)
+  else if ((format ?? fields) === undefined && outcome.exit_code < EXIT_CODES.timeout)
     await ctx.out.lines(outcomeView, [outcome]);
-}
-
-export class LiveRun {
-  private status: string;
-  private startMs: number;
-  private cost: number | null;
-  private action: string | null = null;
-
-  /** @param run `requested`: the status is still that of the run before */
-  constructor({ status, cost_usd }: Conversation, nowMs: number, run: 'known' | 'requested') {
-    this.status = run === 'requested' ? 'requested' : status;
-    this.startMs = nowMs;
-    this.cost = cost_usd;
-  }
-
-  onState({ status, cost_usd }: Conversation): void {
-    this.status = status;
-    this.cost = cost_usd ?? this.cost;
-  }
-
-  onEvent(event: ConversationEvent): void {
-    const { payload, signal, timestamp, text } = event;
-    // What the conversation has cost until this event, where the event has it.
-    const uses = member(payload, 'value', 'usage_to_metrics');
-    const hasUses = typeof uses === 'object' && uses !== null;
-    const metrics = hasUses ? Object.values(uses) : [payload['llm_metrics']];
-    const costs = metrics.map(
-      (one) => member(one, 'local_cost_unknown') !== true && member(one, 'accumulated_cost'),
-    );
-    if (costs.every((cost) => typeof cost === 'number'))
-      this.cost = costs.reduce((sum, cost) => sum + cost, 0);
-    else if (hasUses) this.cost = null;
-    if (signal === 'message') this.startMs = parseTime(timestamp) ?? this.startMs;
-    const shape = shapeOf(event);
-    if (shape === 'command' || shape === 'action') this.action = text;
-    else if (shape !== 'other') this.action = null;
-  }
-
-  line(nowMs: number): string {
-    const cost = this.cost === null ? null : formatUsd(this.cost);
-    const parts = [this.status, elapsed(nowMs - this.startMs), cost, this.action];
-    return parts.filter((part) => part !== null).join(' · ');
-  }
+  return false;
 }
 
 /** The options of verbs that start or continue a run: `send` and `resume`. */
@@ -242,48 +269,34 @@ export function checkRunOptions(ctx: Context, options: RunOptions): void {
   checkLimitHasWait(options, wait || follow, 'needs --wait or --follow');
 }
 
-/** `startedAfter`: the newest event before the run, null without one; earlier ones do not count. */
-export async function conclude(
+/** Prints the outcome of the run, or without --wait and --follow the conversation. */
+export async function printRun(
   ctx: Context,
-  server: Server,
   conversation: Conversation,
-  options: RunOptions & Limits & { changed: boolean; startedAfter?: ConversationEvent | null },
+  options: RunOptions & WatchOptions & { changed: boolean; line?: string },
 ): Promise<void> {
-  const { id } = conversation;
-  const { startedAfter, changed } = options;
-  if (!options.follow && !options.wait) {
-    const record = await readThroughOutage(ctx, () => server.conversations.get(id));
-    return await ctx.out.item(conversationView, record, { changed });
+  const { follow, wait, changed, line } = options;
+  const server = await ctx.servers.active();
+  if (!follow && !wait) {
+    const { id } = conversation;
+    if (!ctx.out.isPlain) {
+      const record = await readThroughOutage(ctx, () => server.conversations.get(id));
+      return await ctx.out.item(conversationView, record, { changed });
+    }
+    if (line !== undefined) await ctx.out.text([[{ text: line }]]);
+    return changed ? await showNext(ctx, conversation, FOLLOW) : undefined;
   }
-  let tracked: TrackedRun;
-  if (options.follow) {
-    const since = startedAfter ? { since: startedAfter.id } : {};
-    tracked = await showRun(ctx, server, conversation, { ...options, ...since });
-    await showOutcome(ctx, tracked.outcome);
-  } else {
-    const status =
-      startedAfter === undefined ? conversation.status : 'waiting for the run to start';
-    const progress = await ctx.terminal.progress(`conversation ${id}: ${status}`);
-    tracked = await trackRun(ctx, server, id, {
-      ...options,
-      ...(startedAfter === undefined ? {} : { summary: beforeRun(startedAfter?.id ?? null) }),
-      seen: conversation,
-      since: startedAfter?.timestamp ?? null,
-      answer: answerer(ctx, server, id, { ...options, progress }),
-      onState: (state, run) => {
-        if (run !== 'perhaps-older') progress.update(`conversation ${id}: ${state.status}`);
-      },
-    }).finally(() => progress.done());
-    await ctx.out.item(outcomeView, tracked.outcome);
-  }
-  await endAs(ctx, tracked);
+  const tracked = await watchRun(ctx, server, conversation, options);
+  const isShown = await (follow ? showOutcome : showEnd)(ctx, tracked);
+  if (!follow && !isShown) await ctx.out.item(outcomeView, tracked.outcome);
+  await endAs(ctx, tracked, isShown);
 }
 
 export function addFilterOptions(command: Command): Command {
   return command
     .option(
       '--kind <kind,…>',
-      'only events of these kinds, such as ActionEvent or action:run',
+      'only events of these kinds, such as ActionEvent, action or action:run',
       Object.assign(collectList.bind(null), { words: EVENT_KINDS }),
     )
     .option(
@@ -317,7 +330,8 @@ export function readSince(
 
 export class EventFilter {
   private readonly options: FilterOptions;
-  private readonly testedKinds = new Map<string, string>();
+  /** What --kind may call each. */
+  private readonly testedKinds = new Map<string, string[]>();
 
   constructor(options: FilterOptions) {
     this.options = options;
@@ -325,10 +339,13 @@ export class EventFilter {
 
   matches(event: ConversationEvent): boolean {
     const { kind, source } = this.options;
-    const eventKind = event.kind.toLowerCase();
-    this.testedKinds.set(eventKind, event.kind);
+    const names = this.testedKinds.get(event.kind) ?? [
+      event.kind.toLowerCase(),
+      shortKind(event.kind),
+    ];
+    this.testedKinds.set(event.kind, names);
     return (
-      (kind === undefined || kind.some((name) => name.toLowerCase() === eventKind)) &&
+      (kind === undefined || kind.some((name) => names.includes(name.toLowerCase()))) &&
       (source === undefined || source.some((name) => name === event.source?.toLowerCase()))
     );
   }
@@ -336,9 +353,10 @@ export class EventFilter {
   /** Names the kinds of --kind that no tested event has: they may be misspelt. */
   async noticeMissing(ctx: Context): Promise<void> {
     const { kind = [] } = this.options;
-    const missing = kind.filter((name) => !this.testedKinds.has(name.toLowerCase()));
-    if (missing.length === 0 || this.testedKinds.size === 0) return;
-    const kinds = [...this.testedKinds.values()].join(', ');
+    const tested = [...this.testedKinds.values()].flat();
+    const missing = kind.filter((name) => !tested.includes(name.toLowerCase()));
+    if (missing.length === 0 || tested.length === 0) return;
+    const kinds = [...this.testedKinds.keys()].join(', ');
     await ctx.notice(`no event has the kind ${missing.join(', ')}; there are ${kinds}`);
   }
 }
@@ -352,7 +370,7 @@ export async function readTail(
 ): Promise<{ events: ConversationEvent[]; newest: ConversationEvent | null }> {
   const newestFirst: ConversationEvent[] = [];
   let newest: ConversationEvent | null = null;
-  for await (const event of eachEvent(
+  for await (const event of eachItem(
     server.conversations.eventPages(conversation, { order: 'newest-first' }),
   )) {
     newest ??= event;

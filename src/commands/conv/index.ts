@@ -1,14 +1,9 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
-import type { Words } from '../shared/declare.ts';
+import { declareEntries, type Entry, type Words } from '../shared/declare.ts';
 
 /** In the order of the help. */
-const VERBS: readonly [
-  usage: string,
-  aliases: string,
-  description: string,
-  load: () => Promise<{ declare(command: Command, ctx: Context): void }>,
-][] = [
+const VERBS: readonly Entry[] = [
   ['new [message]', 'create', 'start a conversation', () => import('./new/index.ts')],
   ['list', 'ls', 'list conversations, newest first', () => import('./list.ts')],
   [
@@ -57,7 +52,7 @@ const VERBS: readonly [
     () => import('./resume.ts'),
   ],
   [
-    'diff <id>',
+    'diff <id> [other]',
     '',
     'print the changes in the workspace since the run started',
     () => import('./diff.ts'),
@@ -79,25 +74,6 @@ const VERBS: readonly [
   ['delete [id...]', 'rm remove', 'delete conversations', () => import('./delete.ts')],
 ];
 
-/**
- * Loads the verbs that the command line names; of the others the help has usage and description.
- */
-export async function declareConversation(
-  root: Command,
-  ctx: Context,
-  words: Words,
-): Promise<void> {
-  const command = root
-    .command('conv')
-    .alias('conversation')
-    .description('start, follow, answer and delete conversations');
-  for (const [usage, aliases, description, load] of VERBS) {
-    const [name = '', ...others] = `${usage.replace(/ .*/, '')} ${aliases}`.trim().split(' ');
-    const isNamed = words === 'all' || [name, ...others].some((each) => words.includes(each));
-    const verb = command
-      .command(isNamed ? name : usage)
-      .aliases(others)
-      .description(description);
-    if (isNamed) (await load()).declare(verb, ctx);
-  }
+export function declare(command: Command, ctx: Context, words: Words): Promise<void> {
+  return declareEntries(command, ctx, words, VERBS);
 }

@@ -1,8 +1,6 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Context } from '../context.ts';
-import { AppError, isAppError } from '../../base/errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { readNamedFile } from '../shared/files.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
@@ -34,7 +32,6 @@ export async function writeMessage(
     message: 'Opening your editor …',
     initial: `\n# ${question} This line is removed.\n`,
     extension: '.md',
-    onFailure: 'keep',
   });
   const message = written
     .split('\n')
@@ -51,30 +48,18 @@ export interface TypedMessage {
   text: string | null;
 }
 
-/** A failure before a server took the message stores it in a file, which the error names. */
-export async function keepingMessage<T>(
+/** A failure before a server took the message prints it, so that the text is not lost. */
+export async function showingUnsent<T>(
   ctx: Context,
-  command: string,
   work: (typed: TypedMessage) => Promise<T>,
 ): Promise<T> {
   const typed: TypedMessage = { text: null };
   try {
     return await work(typed);
   } catch (error) {
-    if (typed.text === null || ctx.globals.mode === 'dry-run') throw error;
-    const file = path.join(await mkdtemp(path.join(tmpdir(), 'acs-message-')), 'message.md');
-    await writeFile(file, `${typed.text}\n`, { mode: 0o600, flag: 'wx' });
-    const again = `your message is saved in ${file}; use it: ${command} --file ${file}`;
-    if (!isAppError(error)) {
-      await ctx.notice(again);
-      throw error;
-    }
-    const { hint, ...details } = error.details;
-    throw new AppError(error.kind, error.message, {
-      ...details,
-      hint: hint === undefined ? again : `${hint}; ${again}`,
-      data: { ...details.data, kept_in: file },
-    });
+    if (typed.text !== null && ctx.globals.mode !== 'dry-run')
+      await ctx.notice(`the message was not sent:\n${typed.text}`, 'question');
+    throw error;
   }
 }
 

@@ -29,13 +29,10 @@ export function declare(command: Command, ctx: Context): void {
     ],
     json: ({ objectForm }) => [objectForm(webPageView)],
     exits: ['not-found', 'conflict', 'unsupported'],
-    examples: [
-      { command: 'acs conv open @last', does: 'watch the last conversation in a browser' },
-      {
-        command: 'acs conv open @last --no-browser',
-        does: 'print its address, to be opened elsewhere',
-      },
-    ],
+    examples: {
+      'acs conv open @last': 'watch the last conversation in a browser',
+      'acs conv open @last --no-browser': 'print its address, to be opened elsewhere',
+    },
   });
   command.action((id: string, options: OpenOptions) => openPage(id, options, ctx));
 }

@@ -3,17 +3,22 @@ import path from 'node:path';
 import type { Checkout } from '../../local/checkout/index.ts';
 import type { Retriever } from '../../local/checkout/pull.ts';
 import type { Context } from '../context.ts';
-import { changedFiles, lineTotals } from '../../domain/patch.ts';
+import { safeLine } from '../../base/text/safe-text.ts';
+import { changedFiles, lineTotals, type FileLines } from '../../domain/patch.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { AppError } from '../../base/errors.ts';
-import type { View } from '../../output/view.ts';
+import type { LinePart, View } from '../../output/view.ts';
+import { shortId } from '../shared/bulk.ts';
 import { explain } from '../shared/declare.ts';
 import { openConversation } from './conversations.ts';
 import { readChanges, reportOmissions } from './diff.ts';
+import { fileLines } from './end-of-run.ts';
+import { printPullRequest, subjectOf } from './pull-request.ts';
 
 interface PullOptions {
   '3way'?: boolean;
   branch?: string;
+  push?: boolean;
   resume?: boolean;
 }
 
@@ -28,6 +33,8 @@ export interface Pulled {
   added: number;
   removed: number;
   conflicts: string[];
+  /** Whether the branch was pushed. */
+  pushed: boolean;
 }
 
 export const pulledView: View<Pulled> = {
@@ -44,6 +51,7 @@ export const pulledView: View<Pulled> = {
     { name: 'added', as: 'number', weight: 0 },
     { name: 'removed', as: 'number', weight: 0 },
     { name: 'conflicts', weight: 1, json: { list: true } },
+    { name: 'pushed', weight: 0 },
   ],
   table: ['into', 'path', 'branch', 'commit', 'files', 'added', 'removed', 'conflicts'],
   tsv: ['conversation_id', 'into', 'path', 'branch', 'commit', 'base', 'added', 'removed'],
@@ -57,34 +65,31 @@ export function declare(command: Command, ctx: Context): void {
       '--branch <name>',
       "commit the changes on a new branch, with the agent's answer as the message",
     )
+    .option('--push', 'push the new branch to origin (with --branch)')
     .option('--resume', 'start a paused sandbox first');
   explain(command, {
     output: 'target',
     notes: [
       'Without flags the changes become uncommitted changes of the git checkout in the ' +
-        'current folder. All or nothing: when a file with changes of yours would be touched, ' +
-        'or the changes do not apply to HEAD, nothing is written.',
+        'current folder. All or nothing: when a file with changes of yours would be touched ' +
+        '(unless the run began with them), or the changes do not apply, nothing is written.',
       '--branch commits on the commit that the run started from, or on HEAD where the ' +
         'checkout does not have it. A checkout that does not have this commit and is of ' +
         'another repository is refused. -o <dir> writes the added and changed files into a ' +
         'new folder.',
+      'Where gh, glab or tea is installed and origin is on a host that it serves, the commands ' +
+        'that open a pull request are printed after a pull onto a branch or into a clean ' +
+        'checkout. acs opens none itself. --push runs no hook; when it fails, the branch stays ' +
+        'in the checkout, and the exit code is 1.',
     ],
     json: ({ objectForm }) => [objectForm(pulledView, 'changed')],
-    exits: ['not-found', 'conflict'],
-    examples: [
-      {
-        command: 'acs conv pull @last',
-        does: 'apply the changes of the last conversation to this checkout',
-      },
-      {
-        command: 'acs conv pull @last --branch agent/login-tests',
-        does: 'commit them on a new branch',
-      },
-      {
-        command: 'acs conv pull @last -o ./result',
-        does: 'write the changed files into a new folder',
-      },
-    ],
+    exits: ['failed', 'not-found', 'conflict'],
+    examples: {
+      'acs conv pull @last': 'apply the changes of the last conversation to this checkout',
+      'acs conv pull @last --branch agent/login-tests': 'commit them on a new branch',
+      'acs conv pull @last --branch agent/login-tests --push': 'push this branch too',
+      'acs conv pull @last -o ./result': 'write the changed files into a new folder',
+    },
   });
   command.action((id: string, options: PullOptions) => pull(id, options, ctx));
 }
@@ -98,7 +103,7 @@ async function pull(word: string, options: PullOptions, ctx: Context): Promise<v
   const retriever = await ctx.git.retriever();
   const target = await targetOf(ctx, retriever, options);
   const { server, conversation } = await openConversation(ctx, word);
-  const { id, title } = conversation;
+  const { id } = conversation;
   const diff = await readChanges(ctx, server, conversation, {
     resume: options.resume,
     against: target.into === 'folder' ? 'nothing' : 'start',
@@ -114,7 +119,7 @@ async function pull(word: string, options: PullOptions, ctx: Context): Promise<v
     if (target.into === 'folder') return await retriever.intoFolder(target.path, retrieval);
     if (target.into === 'checkout') return await retriever.intoCheckout(target.path, retrieval);
     const answer = (await server.conversations.result(id))?.text.trim();
-    const message = answer || title?.trim() || `Changes of conversation ${id}`;
+    const message = answer || subjectOf(conversation);
     return await retriever.ontoBranch(target.path, {
       ...retrieval,
       branch: target.branch,
@@ -126,6 +131,12 @@ async function pull(word: string, options: PullOptions, ctx: Context): Promise<v
   for (const name of submodules)
     await ctx.warn(`left out: ${name}: a submodule, of which only the commit changed`);
   if (dryRun) await ctx.notice('dry run: nothing was written');
+  const changed = !dryRun && files.length > 0;
+  const failure =
+    changed && options.push && target.into === 'branch'
+      ? await push(ctx, retriever, target)
+      : undefined;
+  const counts = changedFiles(diff);
   const pulled: Pulled = {
     conversation_id: id,
     into: target.into,
@@ -134,22 +145,69 @@ async function pull(word: string, options: PullOptions, ctx: Context): Promise<v
     commit,
     base,
     files,
-    ...lineTotals(changedFiles(diff)),
+    ...lineTotals(counts),
     conflicts,
+    pushed: failure === null,
   };
-  await ctx.out.item(pulledView, pulled, { changed: !dryRun && files.length > 0 });
-  if (conflicts.length === 0) return;
-  throw new AppError('conflict', `conflicts are marked in ${conflicts.join(', ')}`, {
-    hint: 'resolve them, then: git add <file>',
-    data: { conflicts },
-  });
+  if (ctx.out.isPlain) await ctx.out.text(linesOf(pulled, changed ? counts : []));
+  else await ctx.out.item(pulledView, pulled, { changed });
+  checkComplete(pulled, failure);
+  if (!changed || target.into === 'folder') return;
+  const made = { branch: pulled.branch, isPushed: pulled.pushed };
+  await printPullRequest(ctx, target.checkout, conversation, made);
+}
+
+/** Throws for conflicts, and for a branch that was not pushed. */
+function checkComplete(
+  { conflicts, branch, commit }: Pulled,
+  failure: string | null | undefined,
+): void {
+  if (conflicts.length > 0)
+    throw new AppError('conflict', `conflicts are marked in ${conflicts.join(', ')}`, {
+      hint: 'resolve them, then: git add <file>',
+      data: { conflicts },
+    });
+  if (failure)
+    throw new AppError('failed', `the branch ${branch} was not pushed: ${failure}`, {
+      hint: `the changes are committed on it; push it: git push -u origin ${branch}`,
+      data: { branch, commit },
+    });
+}
+
+/** What a terminal shows: where the changes went, and the files; nothing without a change. */
+function linesOf(
+  { conversation_id, into, path: place, branch, pushed }: Pulled,
+  files: readonly FileLines[],
+): LinePart[][] {
+  if (files.length === 0) return [];
+  const target = into === 'branch' ? `onto branch ${branch}` : `into ${place}`;
+  const text = `pulled ${shortId(conversation_id)} ${target}${pushed ? ', pushed to origin' : ''}`;
+  return [[{ text: safeLine(text) }], ...fileLines(files)];
+}
+
+/** Why it was not pushed; null when it was. */
+async function push(
+  ctx: Context,
+  retriever: Retriever,
+  { path: root, branch }: { path: string; branch: string },
+): Promise<string | null> {
+  const progress = await ctx.terminal.progress(`pushing ${branch} to origin`, 'nothing');
+  try {
+    return await retriever.push(root, branch);
+  } finally {
+    await progress.done();
+  }
 }
 
 async function targetOf(
   ctx: Context,
   retriever: Retriever,
-  { branch, '3way': threeWay }: PullOptions,
+  { branch, push, '3way': threeWay }: PullOptions,
 ): Promise<Target> {
+  if (push && branch === undefined)
+    throw new AppError('usage', '--push needs --branch', {
+      hint: 'name the branch that is made and pushed: --branch <name>',
+    });
   // --output names the folder here; the result goes to stdout.
   const { target: output } = ctx.globals;
   if (output === '' || output === '-') throw new AppError('usage', '-o needs the name of a folder');
@@ -171,7 +229,24 @@ async function targetOf(
   const { root } = checkout;
   if (branch === undefined) return { into: 'checkout', path: root, checkout };
   await retriever.checkBranch(root, branch);
+  if (push && checkout.origin === null)
+    throw new AppError('conflict', 'this checkout has no remote "origin" to push to', {
+      hint: 'nothing was changed; add it: git remote add origin <url>',
+    });
   return { into: 'branch', path: root, checkout, branch };
+}
+
+interface Source {
+  root?: string;
+  head: string | null;
+  origin: { repository: string | null } | null;
+}
+
+/** Where a conversation took its repository from; nothing is known of a folder without git. */
+async function sourceOf(ctx: Context, repository: string): Promise<Source> {
+  const choice = await ctx.git.readRepository(repository).catch(() => null);
+  if (choice?.kind !== 'path') return { head: null, origin: choice };
+  return (await ctx.git.checkout(choice.path)) ?? { head: null, origin: null };
 }
 
 /** A checkout is of the repository when it has the start commit, or the name where it lacks it. */
@@ -182,26 +257,24 @@ async function refuseOtherRepository(
   { repository }: Conversation,
   base: string | null,
 ): Promise<void> {
+  if (base !== null && (await retriever.hasCommit(root, base))) return;
   if (repository === null)
     return ctx.warn('the conversation has no repository; its files go into this checkout');
-  const choice = await ctx.git.readRepository(repository).catch(() => null);
-  const source =
-    choice?.kind === 'path'
-      ? await ctx.git.checkout(choice.path)
-      : { root: undefined, head: null, origin: choice };
-  const commit = base ?? source?.head ?? null;
+  const source = await sourceOf(ctx, repository);
+  const commit = base ?? source.head;
   if (commit !== null && (await retriever.hasCommit(root, commit))) return;
-  const there = source?.origin?.repository;
-  const ours = [origin?.repository?.toLowerCase(), origin?.url, root];
-  const isSame = [there?.toLowerCase(), source?.root].some(
+  const there = source.origin?.repository;
+  const { repository: own = null, url = root } = origin ?? {};
+  const here = own ?? url;
+  const ours = [own?.toLowerCase(), here, root];
+  const isSame = [there?.toLowerCase(), source.root].some(
     (name) => name !== undefined && ours.includes(name),
   );
-  const isUnknown = commit === null && (origin?.repository == null || there == null);
+  const isUnknown = commit === null && (own === null || there == null);
   if (isSame || isUnknown) return;
   const name = there ?? repository;
   const lacks =
     commit === null ? '' : `, at commit ${commit.slice(0, 12)}, which this checkout does not have`;
-  const here = origin?.repository ?? origin?.url ?? root;
   throw new AppError(
     'conflict',
     `the conversation is on the repository ${name}${lacks}; this checkout is of ${here}`,

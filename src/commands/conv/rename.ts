@@ -19,12 +19,9 @@ export function declare(command: Command, ctx: Context): void {
   explain(command, {
     json: ({ objectForm }) => [objectForm(conversationView, 'changed')],
     exits: ['not-found', 'unsupported', 'conflict'],
-    examples: [
-      {
-        command: "acs conv rename @last 'Repair the login tests'",
-        does: 'rename the last conversation',
-      },
-    ],
+    examples: {
+      "acs conv rename @last 'Repair the login tests'": 'rename the last conversation',
+    },
   });
   command.action((id: string, title: string) => renameConversation(id, title, ctx));
 }
@@ -33,9 +30,10 @@ export async function renameConversation(word: string, title: string, ctx: Conte
   ctx.out.check(conversationView, 'item');
   const wanted = checkTitle(title);
   const { server, conversation } = await openConversation(ctx, word);
-  await changeOne(ctx, conversationView, async () => {
+  await changeOne(ctx, conversationView, 'renamed', async () => {
     const { title: before } = conversation;
-    if (before === wanted) return { changed: false, before, after: before, record: conversation };
+    if (before === wanted)
+      return { changed: false, before, after: JSON.stringify(wanted), record: conversation };
     let record = await server.conversations.rename(conversation.id, wanted);
     if (isWorking(record.status)) {
       // A run that is in progress has replaced the title after this time.

@@ -17,12 +17,13 @@ export function declare(command: Command, ctx: Context): void {
   command.argument('<id>', 'the conversation');
   explain(command, {
     notes: ['The answer is printed byte for byte; on a terminal control characters are made safe.'],
+    isRaw: true,
     json: ({ objectForm }) => [['--json', objectForm(answerView)]],
     exits: ['not-found'],
-    examples: [
-      { command: 'acs conv result @last', does: 'print the answer of the last conversation' },
-      { command: 'acs conv result @last --output answer.md', does: 'write it to a file' },
-    ],
+    examples: {
+      'acs conv result @last': 'print the answer of the last conversation',
+      'acs conv result @last --output answer.md': 'write it to a file',
+    },
   });
   command.action((id: string) => printResult(id, ctx));
 }

@@ -10,10 +10,7 @@ export function needsResume({ sandbox_status }: Conversation): boolean {
   return sandbox_status === 'paused' || sandbox_status === 'error';
 }
 
-/**
- * Throws `conflict` without --resume or the user's agreement, and when the sandbox is missing or
- * does not start.
- */
+/** Throws `conflict` without consent, and when the sandbox is missing or does not start. */
 export async function resumeSandbox(
   ctx: Context,
   server: Server,
@@ -64,8 +61,7 @@ export async function resumeSandboxNow(
   } finally {
     await progress.done();
   }
-  // Right after a start the run status may be null for a moment; a pending confirmation must not be
-  // missed.
+  // Right after a start the run status may be null; a pending confirmation must not be missed.
   return await readThroughOutage(ctx, () => server.conversations.getComplete(id));
 }
 

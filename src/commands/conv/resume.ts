@@ -3,27 +3,27 @@ import type { Context } from '../context.ts';
 import { AppError, DryRunStop, isAppError } from '../../base/errors.ts';
 import type { Server } from '../../client/shared/server.ts';
 import { CONVERSATION_STATUSES, type Conversation } from '../../domain/conversation.ts';
-import { eachEvent } from '../../domain/event.ts';
+import { eachItem } from '../../domain/pages.ts';
 import { staysWaiting } from '../../runs/outcome.ts';
 import { readThroughOutage } from '../../runs/poll.ts';
 import { readKnownRun } from '../../runs/tracker.ts';
 import { actionOnResume } from '../../runs/status.ts';
-import type { Change } from '../shared/bulk.ts';
+import { changeLine, shortId, type Change } from '../shared/bulk.ts';
 import { explain } from '../shared/declare.ts';
 import { addChoice, changeRecords, type ChangeOptions, type Verb } from '../shared/change.ts';
 import { checkWord } from '../shared/resource.ts';
 import { hasSelector } from '../shared/lists.ts';
-import { addWaitTimeout, limitsOf } from '../shared/wait-limit.ts';
+import { addWaitTimeout, limitsOf, RUN_EXITS } from '../shared/wait-limit.ts';
 import { addOnConfirm } from './confirm.ts';
 import {
   conversations,
   conversationView,
   findStarted,
-  idOf,
+  idOrTaskId,
   outcomeView,
   refuseUnstarted,
 } from './conversations.ts';
-import { checkRunOptions, conclude, type RunOptions } from './follow.ts';
+import { checkRunOptions, printRun, type RunOptions } from './follow.ts';
 import { needsResume, resumeSandboxNow } from './resume-sandbox.ts';
 import { beforeWatch } from './wait.ts';
 
@@ -44,14 +44,11 @@ export function declare(command: Command, ctx: Context): void {
       ...changeForms(conversationView),
       ['--wait or --follow', objectForm(outcomeView)],
     ],
-    exits: ['failed', 'not-found', 'conflict', 'needs-input', 'timeout', 'interrupted'],
-    examples: [
-      { command: 'acs conv resume @last --follow', does: 'continue it and print its events' },
-      {
-        command: 'acs conv resume --status paused --repo acme/shop -y',
-        does: 'continue those on a repository',
-      },
-    ],
+    exits: RUN_EXITS,
+    examples: {
+      'acs conv resume @last --follow': 'continue it and print its events',
+      'acs conv resume --status paused --repo acme/shop -y': 'continue those on a repository',
+    },
   });
   command.action((ids: string[], options: ResumeOptions) => resume(ids, options, ctx));
 }
@@ -84,12 +81,8 @@ async function resume(
   );
   if (ctx.globals.mode === 'dry-run') throw new DryRunStop();
   const after = started ? { startedAfter: last } : {};
-  await conclude(ctx, await ctx.servers.active(), record, {
-    ...options,
-    ...limits,
-    ...after,
-    changed,
-  });
+  const line = changeLine('resumed', shortId(record.id), { changed, after: record.status });
+  await printRun(ctx, record, { ...options, ...limits, ...after, changed, line });
 }
 
 const resumption: Verb<Context, Conversation, ResumeOptions> = {
@@ -97,7 +90,7 @@ const resumption: Verb<Context, Conversation, ResumeOptions> = {
   word: 'resume',
   pastTense: 'resumed',
   async apply(ctx, { server, seen, matches }) {
-    refuseUnstarted(seen, idOf(seen));
+    refuseUnstarted(seen, idOrTaskId(seen));
     return await resumeOne(ctx, server, seen, matches);
   },
 };
@@ -142,7 +135,7 @@ async function continueRun(
   isResumed: boolean,
 ): Promise<'started' | 'unchanged' | 'waits'> {
   const hasMessage = async (): Promise<boolean> => {
-    for await (const { signal } of eachEvent(eventPages(id, { order: 'oldest-first' })))
+    for await (const { signal } of eachItem(eventPages(id, { order: 'oldest-first' })))
       if (signal === 'message') return true;
     return false;
   };

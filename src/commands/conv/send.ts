@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
-import { AppError, isAppError } from '../../base/errors.ts';
+import { AppError, isOfKind } from '../../base/errors.ts';
 import type { OutgoingMessage, Server } from '../../client/shared/server.ts';
 import type { ConfirmationDecision } from '../../domain/confirmation.ts';
 import type { Conversation } from '../../domain/conversation.ts';
@@ -9,11 +9,11 @@ import { readKnownRun } from '../../runs/tracker.ts';
 import { explain } from '../shared/declare.ts';
 import { collect } from '../shared/option-parsers.ts';
 import { checkWord } from '../shared/resource.ts';
-import { addWaitTimeout, limitsOf } from '../shared/wait-limit.ts';
+import { addWaitTimeout, limitsOf, RUN_EXITS } from '../shared/wait-limit.ts';
 import { addOnConfirm, decisionOf, PAST, refuseEnded } from './confirm.ts';
 import { conversations, conversationView, findStarted, outcomeView } from './conversations.ts';
-import { checkRunOptions, conclude, type RunOptions } from './follow.ts';
-import { keepingMessage, readImages, readMessage, writeMessage } from './message.ts';
+import { checkRunOptions, printRun, type RunOptions } from './follow.ts';
+import { showingUnsent, readImages, readMessage, writeMessage } from './message.ts';
 import { needsResume, resumeSandbox } from './resume-sandbox.ts';
 import { beforeWatch } from './wait.ts';
 
@@ -47,25 +47,11 @@ export function declare(command: Command, ctx: Context): void {
       ['default', objectForm(conversationView, 'changed')],
       ['--wait or --follow', objectForm(outcomeView)],
     ],
-    exits: [
-      'failed',
-      'not-found',
-      'conflict',
-      'needs-input',
-      'unknown-outcome',
-      'timeout',
-      'interrupted',
-    ],
-    examples: [
-      {
-        command: "acs conv send @last 'Now add a test for it' --wait",
-        does: 'continue it and wait',
-      },
-      {
-        command: "acs conv send @last --reject 'Use another branch'",
-        does: 'answer the pending action first',
-      },
-    ],
+    exits: [...RUN_EXITS, 'unknown-outcome'],
+    examples: {
+      "acs conv send @last 'Now add a test for it' --wait": 'continue it and wait',
+      "acs conv send @last --reject 'Use another branch'": 'answer the pending action first',
+    },
   });
   command.action((id: string, message: string | undefined, options: SendOptions) =>
     send(id, message, options, ctx),
@@ -88,7 +74,7 @@ async function send(
       hint: 'give it as an argument, with --file, or as - on stdin',
     });
   const image_urls = await readImages(ctx, options.image ?? []);
-  await keepingMessage(ctx, `acs conv send ${word}`, async (typed) => {
+  await showingUnsent(ctx, async (typed) => {
     let text = given;
     if (text === null) {
       // A message that would be refused is not written.
@@ -120,15 +106,11 @@ async function send(
         return delivered;
       },
     ).catch((error: unknown) => {
-      if (!isAppError(error) || error.kind !== 'timeout') throw error;
+      if (!isOfKind('timeout')(error)) throw error;
       throw new AppError('timeout', `${error.message}; ${state}`, error.details);
     });
-    await conclude(ctx, await ctx.servers.active(), conversation, {
-      ...options,
-      ...limits,
-      startedAfter: last,
-      changed: true,
-    });
+    const run = { ...options, ...limits, startedAfter: last, changed: true };
+    await printRun(ctx, conversation, run);
   });
 }
 

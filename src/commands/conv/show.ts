@@ -21,13 +21,10 @@ export function declare(command: Command, ctx: Context): void {
       ['several ids', listForm(conversationView)],
     ],
     exits: ['failed', 'not-found', 'conflict', 'needs-input'],
-    examples: [
-      { command: 'acs conv show @last', does: 'show the last conversation that was started' },
-      {
-        command: 'acs conv show @last --fields status,reason --json',
-        does: 'print its status and the reason',
-      },
-    ],
+    examples: {
+      'acs conv show @last': 'show the last conversation that was started',
+      'acs conv show @last --fields status,reason --json': 'print its status and the reason',
+    },
   });
   command.action(async (given: string[], options: { exitStatus?: boolean }) => {
     ctx.out.page();
@@ -40,8 +37,7 @@ export function declare(command: Command, ctx: Context): void {
           ...conversation,
           start_task_id: conversation.start_task_id ?? found.start_task_id,
         };
-        // The first column of tsv names the record, also one that has only the id of its start
-        // task, as -q does.
+        // The first column of tsv names the record, also one that has only a start task, as -q.
         return ctx.out.format === 'tsv' ? { ...named, id: conversationView.id(named) } : named;
       },
     });

@@ -10,7 +10,7 @@ import { explain } from '../shared/declare.ts';
 import { addChoice, changeRecords, type ChangeOptions } from '../shared/change.ts';
 import type { Target } from '../shared/resource.ts';
 import { staysWaiting } from '../../runs/outcome.ts';
-import { conversations, conversationView, idOf } from './conversations.ts';
+import { conversations, conversationView, idOrTaskId } from './conversations.ts';
 
 export function declare(command: Command, ctx: Context): void {
   addChoice(command, conversations, CONVERSATION_STATUSES);
@@ -22,13 +22,10 @@ export function declare(command: Command, ctx: Context): void {
     ],
     json: ({ changeForms }) => changeForms(conversationView),
     exits: ['failed', 'not-found', 'conflict', 'unsupported', 'timeout'],
-    examples: [
-      { command: 'acs conv stop @last', does: 'stop the last conversation' },
-      {
-        command: 'acs conv stop --status running --older-than 2h -y',
-        does: 'stop those created 2 h ago or earlier',
-      },
-    ],
+    examples: {
+      'acs conv stop @last': 'stop the last conversation',
+      'acs conv stop --status running --older-than 2h -y': 'stop those created 2 h ago or earlier',
+    },
   });
   command.action((ids: string[], options: ChangeOptions) =>
     changeRecords<Context, Conversation, ChangeOptions>(
@@ -40,10 +37,7 @@ export function declare(command: Command, ctx: Context): void {
   );
 }
 
-/**
- * The server accepts a stop before the current step has ended. At the end of `polling`, the record
- * that was read last.
- */
+/** A server accepts a stop before the step has ended. At the end of `polling`, the last record. */
 export async function untilStopped(
   { conversations: { getComplete } }: Server,
   seen: Conversation,
@@ -63,9 +57,13 @@ export async function stopOne(
   ctx: Context,
   { server, seen }: Pick<Target<Conversation>, 'server' | 'seen'>,
 ): Promise<Change<Conversation>> {
-  const { id, status: before } = seen;
+  const { id, status: before, sandbox_id } = seen;
   if (id === '')
-    throw new AppError('conflict', `start task ${idOf(seen)} has not started its conversation yet`);
+    throw new AppError(
+      'conflict',
+      `start task ${idOrTaskId(seen)} has not started its conversation yet`,
+      sandbox_id === null ? {} : { hint: `end the start: acs sandbox delete ${sandbox_id}` },
+    );
   // A run whose status is not known may be in progress.
   if (!isRunInProgress(seen) && !isUnknown(before))
     return { changed: false, before, after: before, record: seen };

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
-import { AppError, isAppError } from '../../base/errors.ts';
+import { AppError, isAppError, isOfKind } from '../../base/errors.ts';
 import type { Server } from '../../client/shared/server.ts';
 import {
   blankConversation,
@@ -28,10 +28,10 @@ import { trackRun } from '../../runs/tracker.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { explain } from '../shared/declare.ts';
 import { someOf } from '../shared/option-parsers.ts';
-import { isSingle } from '../shared/bulk.ts';
-import { findOne, finderOf, readWords, type Finder } from '../shared/resource.ts';
-import { addWaitTimeout, limitsOf, type WaitOptions } from '../shared/wait-limit.ts';
-import { conversations, idOf, outcomeView } from './conversations.ts';
+import { findOne, finderOf, isSingle, readWords, type Finder } from '../shared/resource.ts';
+import { addWaitTimeout, limitsOf, type WaitOptions, RUN_EXITS } from '../shared/wait-limit.ts';
+import { conversations, idOrTaskId, outcomeView } from './conversations.ts';
+import { endAs, showEnd } from './end-of-run.ts';
 
 interface WaitCommandOptions extends WaitOptions {
   any?: boolean;
@@ -64,14 +64,11 @@ export function declare(command: Command, ctx: Context): void {
       ['one id', objectForm(outcomeView)],
       ['several ids', listForm(outcomeView, unreadShape)],
     ],
-    exits: ['failed', 'not-found', 'conflict', 'needs-input', 'timeout', 'interrupted'],
-    examples: [
-      { command: 'acs conv wait @last --wait-timeout 45m', does: 'wait at most 45 minutes' },
-      {
-        command: 'acs conv list --status running -q | acs conv wait - --json',
-        does: 'wait for all running ones',
-      },
-    ],
+    exits: RUN_EXITS,
+    examples: {
+      'acs conv wait @last --wait-timeout 45m': 'wait at most 45 minutes',
+      'acs conv list --status running -q | acs conv wait - --json': 'wait for all running ones',
+    },
   });
   command.action((ids: string[], options: WaitCommandOptions) => waitForRuns(ctx, ids, options));
 }
@@ -89,13 +86,17 @@ async function waitForRuns(
     waitForAll(ctx, timed, words, options),
   );
   const [first] = waited;
+  let isShown = false;
   if (!single) await ctx.out.list(waitedView, waited, { has_more: false });
-  else if (first !== undefined && !first.isUnread) await ctx.out.item(outcomeView, first.outcome);
+  else if (first !== undefined && !first.isUnread) {
+    isShown = await showEnd(ctx, first);
+    if (!isShown) await ctx.out.item(outcomeView, first.outcome);
+  }
   const code = worstCode(waited.map(({ outcome }) => outcome.exit_code));
   const worst = waited.find(({ outcome }) => outcome.exit_code === code);
   if (worst === undefined) return;
   for (const other of waited) if (other !== worst) await warnIfUnread(ctx, other);
-  await endAs(ctx, worst);
+  await endAs(ctx, worst, isShown);
 }
 
 async function waitForAll(
@@ -213,21 +214,6 @@ async function warnIfUnread(ctx: Context, { isUnread, outcome }: Waited): Promis
   await ctx.terminal.quietError(text);
 }
 
-export async function endAs(ctx: Context, { outcome, failure }: TrackedRun): Promise<void> {
-  if (failure !== null) {
-    // An error drops an unfinished --output.
-    await ctx.out.close();
-    throw failure;
-  }
-  ctx.exitCode = outcome.exit_code;
-  const { conversation_id: id, status, reason } = outcome;
-  if (outcome.exit_code !== 0)
-    await ctx.terminal.quietError(
-      `conversation ${id}: ${status}${reason === null ? '' : `: ${reason.text}`}`,
-    );
-  if (status === 'waiting') await ctx.notice(`answer it: acs conv confirm ${id}`);
-}
-
 /** The tracker keeps the deadline later. Throws `timeout` with the last status. */
 export async function beforeWatch<T>(
   ctx: Context,
@@ -268,7 +254,7 @@ export async function waitForStart(
   if (!isOnlyTask(found)) return found;
   let current = found;
   const started = async (): Promise<Conversation | undefined> => {
-    current = await server.conversations.get(idOf(current));
+    current = await server.conversations.get(idOrTaskId(current));
     return isOnlyTask(current) ? undefined : current;
   };
   try {
@@ -276,17 +262,17 @@ export async function waitForStart(
   } catch (error) {
     const named = withKnownId(current);
     if (deadline.isOver(error)) throw deadlinePassed(named, deadline.waitMs);
-    throw isAppError(error) && error.kind === 'interrupted' ? interruption(error, named) : error;
+    throw isOfKind('interrupted')(error) ? interruption(error, named) : error;
   }
 }
 
 /** The id is that of the start task while there is no other. */
 function withKnownId(conversation: Conversation): Conversation {
-  return { ...conversation, id: knownId(conversation) ?? idOf(conversation) };
+  return { ...conversation, id: knownId(conversation) ?? idOrTaskId(conversation) };
 }
 
 export function failedStart(conversation: Conversation): TrackedRun {
-  const named = { ...conversation, id: idOf(conversation), waiting_for: null };
+  const named = { ...conversation, id: idOrTaskId(conversation), waiting_for: null };
   return { outcome: outcomeOf(named, NO_EVENTS, 1, conversation.reason), failure: null };
 }
 
@@ -305,8 +291,9 @@ const waitedView: View<Waited> = {
   noun: outcomeView.noun,
   // -q prints only ids of conversations that were waited for.
   id: ({ isUnread, outcome }) => (isUnread ? '' : outcomeView.id(outcome)),
-  fields: outcomeView.fields.map((field) => ({
+  fields: outcomeView.fields.map(({ show, ...field }) => ({
     ...field,
+    ...(show && { show: ({ outcome }: Waited) => show(outcome) }),
     get: ({ isUnread, outcome }) =>
       isUnread && !UNREAD_FIELDS.includes(field.name) ? null : valueOf(field, outcome),
   })),

@@ -1,31 +1,19 @@
 /** Sends reads and one call of the model, starts nothing, and leaves nothing on the disk. */
-import { access, constants, stat, statfs } from 'node:fs/promises';
+import { stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context } from '../context.ts';
-import { type AppError, isAppError, fileProblem } from '../../base/errors.ts';
-import { KEY_VARIABLES } from '../../base/text/secret-names.ts';
+import { type AppError, isAppError, isOfKind, nullIf } from '../../base/errors.ts';
+import { isLoopbackHost } from '../../base/loopback.ts';
 import type { Server } from '../../client/shared/server.ts';
-import { collectPages } from '../../domain/pages.ts';
+import { isAppliedByAcs } from '../../domain/automation-plan.ts';
+import { byId, collectPages } from '../../domain/pages.ts';
 import { sourceWords } from '../../domain/target-sources.ts';
 import type { ResolvedTarget } from '../../local/profiles/resolve.ts';
 import { callsModelFromHere, modelOf, tryModel } from '../shared/model-check.ts';
 import { checkKey } from '../whoami.ts';
-
-export interface Result {
-  /** Stable: scripts select by it. */
-  id: string;
-  status: 'pass' | 'warn' | 'fail' | 'skip';
-  text: string;
-  hint: string | null;
-  data: Record<string, unknown> | null;
-}
-
-interface Finding extends Pick<Result, 'status' | 'text'> {
-  hint?: string;
-  data?: Record<string, unknown>;
-  /** Why the checks that need this one cannot run; an error that is thrown blocks them, too. */
-  blocks?: string;
-}
+import { checkEnvironment } from './environment.ts';
+import { pass, skip, warn, type Finding, type Result } from './findings.ts';
+import { isolationHint } from './isolation.ts';
 
 /** What the checks find, for those that need them. */
 interface Facts {
@@ -70,7 +58,7 @@ export async function runChecks(ctx: Context, onCheck: (id: string) => void): Pr
       const blocked = blocks.get(needs);
       finding = blocked === undefined ? await run(facts) : notChecked(blocked);
     } catch (error) {
-      if (!isAppError(error) || RETHROWN.has(error.kind)) throw error;
+      if (!isAppError(error) || isRethrown(error)) throw error;
       finding = failed(id, error);
     }
     const { status, text, hint = null, data = null } = finding;
@@ -122,6 +110,8 @@ const CHECKS: readonly Check[] = [
       return pass(text, { running, total: items.length });
     },
   },
+  { id: 'server-git', needs: 'key', run: checkServerGit },
+  { id: 'automations', needs: 'key', run: checkAutomations },
   { id: 'local-service', run: checkLocalService },
   {
     id: 'disk',
@@ -149,7 +139,7 @@ const CHECKS: readonly Check[] = [
       if (trial.state === 'works') return pass('bubblewrap works', data);
       if (trial.state === 'unavailable') {
         const text = `the local service cannot isolate sandboxes: ${trial.why}`;
-        return warn(text, 'install bubblewrap, or permit user namespaces to this user', data);
+        return warn(text, isolationHint(machine.platform, trial.why, ctx.local.env.PATH), data);
       }
       const hint =
         'remove the cause, or run commands without isolation: acs serve --detach --spec process';
@@ -196,7 +186,7 @@ async function checkConfig(facts: Facts): Promise<Finding> {
   try {
     facts.target = await facts.ctx.servers.target();
   } catch (error) {
-    if (facts.isStoreReadable || !isAppError(error) || error.kind !== 'config') throw error;
+    if (facts.isStoreReadable || !isOfKind('config')(error)) throw error;
     return notChecked('store failed');
   }
   const { profile, base_url, base_url_source, key_source } = facts.target;
@@ -208,47 +198,6 @@ async function checkConfig(facts: Facts): Promise<Finding> {
   }
   const ofKey = key === null ? 'no key' : `key from ${key}`;
   return pass(`${base_url} from ${from}; ${ofKey}`, data);
-}
-
-async function checkEnvironment({ ctx, target }: Facts): Promise<Finding> {
-  const { env } = ctx.local;
-  const used = KEY_VARIABLES.find((name) => target?.key_source === `env:${name}`);
-  const others = KEY_VARIABLES.filter(
-    (name) => used !== undefined && env[name] !== undefined && env[name] !== env[used],
-  );
-  const authorities = env.NODE_EXTRA_CA_CERTS;
-  const unread = authorities
-    ? await access(authorities, constants.R_OK).then(() => null, fileProblem)
-    : null;
-  const isOtherServer =
-    target?.base_url_source === 'env:ACS_BASE_URL' &&
-    env.ACS_PROFILE !== undefined &&
-    target.profile === null;
-  const problems = [
-    ...(target?.notices ?? []),
-    isOtherServer &&
-      'ACS_BASE_URL and ACS_PROFILE name different servers, and ACS_BASE_URL is used',
-    ...others.map((name) => `${used} and ${name} have different keys, and ${used} is used`),
-    ...['http_proxy', 'https_proxy', 'no_proxy'].flatMap((name) => proxyProblems(env, name)),
-    unread !== null && `NODE_EXTRA_CA_CERTS is not used: ${unread.reason}`,
-    env.NODE_TLS_REJECT_UNAUTHORIZED === '0' &&
-      'NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not checked',
-  ].filter((problem) => problem !== false);
-  if (problems.length === 0) return pass('no variables contradict each other');
-  return warn(problems.join('; '), 'unset what is not meant: acs help environment');
-}
-
-function proxyProblems(env: Context['local']['env'], name: string): (string | false)[] {
-  const upperName = name.toUpperCase();
-  const { [name]: lower = '', [upperName]: upper = '' } = env;
-  const [used, proxy] = lower === '' ? [upperName, upper] : [name, lower];
-  const isUrl = URL.canParse(proxy) && /^https?:$/.test(new URL(proxy).protocol);
-  const differ = lower !== '' && upper !== '' && lower !== upper;
-  const isWrong = name !== 'no_proxy' && proxy !== '' && !isUrl;
-  return [
-    differ && `${name} and ${upperName} differ, and ${name} is used`,
-    isWrong && `${used} is not a URL such as http://proxy.example:3128`,
-  ];
 }
 
 async function checkConnection(facts: Facts): Promise<Finding> {
@@ -263,14 +212,14 @@ async function checkConnection(facts: Facts): Promise<Finding> {
       local,
       sources,
       cache: 'none',
+      startUp: 'once',
     });
   } catch (error) {
-    if (!isAppError(error) || !ANSWERS.has(error.kind)) throw error;
+    if (!isAnswer(error)) throw error;
     facts.refusal = error;
   }
   const { origin, protocol, hostname } = new URL(base_url);
-  if (protocol !== 'http:' || /^(.*\.)?localhost$|^127\.|^\[::1\]$/.test(hostname))
-    return pass(`${origin} answers`);
+  if (protocol !== 'http:' || isLoopbackHost(hostname)) return pass(`${origin} answers`);
   const text = `${origin} answers; http sends key and data without encryption`;
   return warn(text, 'use https, or a tunnel such as ssh -L');
 }
@@ -283,6 +232,7 @@ function checkServer({ refusal, server }: Facts): Finding {
   const data = { dialects, version, flavour, unknown_features };
   const spoken = dialects.map((dialect) => dialect.toUpperCase()).join(' and ');
   if (flavour === 'local') return pass(`the local service, with ${spoken}`, data);
+  if (dialects.includes('agent')) return pass(`agent server ${version ?? ''}`.trim(), data);
   const release = ['OpenHands', version, flavour && `(${flavour})`].filter(Boolean).join(' ');
   const name = `${release}, ${spoken}`;
   if (!dialects.includes('v1')) {
@@ -318,7 +268,7 @@ async function checkClock({ ctx, server }: Facts): Promise<Finding> {
 
 async function checkModel({ ctx, server }: Facts): Promise<Finding> {
   const snapshot = await server.settings.read();
-  const { flavour } = server.info;
+  const { flavour, dialect } = server.info;
   const name = modelOf(snapshot).llm_model;
   const keyState = snapshot.secrets['llm_api_key'] ?? 'unknown';
   const data = { llm_model: name === '' ? null : name, llm_api_key: keyState };
@@ -330,17 +280,48 @@ async function checkModel({ ctx, server }: Facts): Promise<Finding> {
     const hint = 'acs settings set llm_model=<provider/model> llm_api_key=@<file>';
     return warn('no model is set', hint, data);
   }
-  if (await callsModelFromHere(ctx, server)) {
-    const { url, llm_model } = await tryModel(ctx, modelOf(snapshot), 30_000);
-    if (llm_model === name) return pass(`${name} at ${url} answers`, data);
-    const text = `${url} has the model under its whole name, which is stored as ${llm_model}`;
-    return { status: 'fail', text, hint: `acs settings set llm_model=${llm_model}`, data };
+  if (await callsModelFromHere(ctx, server)) return await callModel(ctx, modelOf(snapshot), data);
+  const hasUrl = (snapshot.values['llm_base_url'] ?? '') !== '';
+  if (keyState === 'unset' && dialect === 'agent' && !hasUrl) {
+    // As it is installed, the server names a model.
+    const hint = 'acs settings set llm_model=<provider/model> llm_api_key=@<file>';
+    return warn(`${name}, without a key and without a URL`, hint, data);
   }
   if (keyState === 'unset' && flavour !== 'cloud') {
     const hint = 'if the model requires a key: acs settings set llm_api_key=@<file>';
     return warn(`${name}, without a key`, hint, data);
   }
   return pass(keyState === 'set' ? `${name}, with a key` : name, data);
+}
+
+async function callModel(
+  ctx: Facts['ctx'],
+  model: ReturnType<typeof modelOf>,
+  data: Finding['data'],
+): Promise<Finding> {
+  const { url, llm_model, warning } = await tryModel(ctx, model, 30_000);
+  if (warning !== null) return warn(warning.text, warning.hint, data);
+  if (llm_model === model.llm_model) return pass(`${llm_model} at ${url} answers`, data);
+  const text = `${url} has the model under its whole name, which is stored as ${llm_model}`;
+  return { status: 'fail', text, hint: `acs settings set llm_model=${llm_model}`, data };
+}
+
+/** Git sync writes what `automation apply` creates to its repository, and reads it from there. */
+async function checkAutomations({ server: { automations } }: Facts): Promise<Finding> {
+  const fetch = (page: string | null, pageSize: number) => automations.list(page, pageSize);
+  const { items } = await collectPages({ fetch, id: byId });
+  const enabled = items.filter((automation) => automation.enabled).length;
+  const applied = items.filter(isAppliedByAcs).length;
+  const repository = await automations.gitSync().catch(nullIf(isOfKind('unsupported')));
+  const data = { total: items.length, enabled, applied, git_sync: repository };
+  const text = `${enabled} of ${items.length} enabled`;
+  if (repository === null) return pass(text, data);
+  if (applied === 0) return pass(`${text}; git sync with ${repository}`, data);
+  return warn(
+    `${text}; ${applied} by acs automation apply, and git sync with ${repository} is on`,
+    'a change there is undone by the next apply: use one of both (docs/automations.md)',
+    data,
+  );
 }
 
 async function checkLocalService(facts: Facts): Promise<Finding> {
@@ -370,23 +351,9 @@ async function checkLocalService(facts: Facts): Promise<Finding> {
 const NOT_ON_WINDOWS = 'the local service does not run on Windows';
 const SEE_LOG = 'see its log: acs serve --logs';
 
-/**
- * Kinds of errors that show that the server was reached; the checks after `connection` report them.
- */
-const ANSWERS: ReadonlySet<string> = new Set(['auth', 'server', 'unsupported', 'rate-limited']);
-const RETHROWN: ReadonlySet<string> = new Set(['interrupted', 'usage', 'internal']);
-
-function pass(text: string, data?: Finding['data']): Finding {
-  return { status: 'pass', text, data };
-}
-
-function skip(text: string, data?: Finding['data']): Finding {
-  return { status: 'skip', text, data };
-}
-
-function warn(text: string, hint: string, data?: Finding['data']): Finding {
-  return { status: 'warn', text, hint, data };
-}
+/** Errors that show that the server was reached; the checks after `connection` report them. */
+const isAnswer = isOfKind('auth', 'server', 'unsupported', 'rate-limited');
+const isRethrown = isOfKind('interrupted', 'usage', 'internal');
 
 function notChecked(blocks: string): Finding {
   return { ...skip(`not checked: ${blocks}`), blocks };
@@ -412,4 +379,23 @@ function isOpen({ machine }: Facts, { mode }: { mode: number }): boolean {
 
 function modeOf({ mode }: { mode: number }): string {
   return (mode & 0o777).toString(8).padStart(4, '0');
+}
+
+/** An agent server clones, and makes worktrees, with the git of its machine. */
+async function checkServerGit({ server }: Facts): Promise<Finding> {
+  if (server.info.dialect !== 'agent')
+    return skip('the sandboxes of the server have their own git');
+  const command = { command: 'git --version', timeout: 20 };
+  const { json, error } = await server.call({
+    method: 'POST',
+    path: '/api/bash/execute_bash_command',
+    headers: {},
+    body: { contentType: 'application/json', bytes: Buffer.from(JSON.stringify(command)) },
+  });
+  if (error !== null) return skip(`not known: ${error.message}`);
+  const { exit_code: code, stdout } = (json ?? {}) as { exit_code?: unknown; stdout?: unknown };
+  const version = /^git version (\S+)/.exec(String(stdout))?.[1];
+  if (code === 0 && version !== undefined)
+    return pass(`git ${version} on its machine`, { version });
+  return warn('its machine has no git', 'install git there: conv new with a repository needs it');
 }

@@ -3,6 +3,8 @@ import type { Context } from '../context.ts';
 import { AppError, EXIT_CODES } from '../../base/errors.ts';
 import { childNamed, TOPICS } from '../shared/declare.ts';
 import { bulkShape, type RecordShape } from '../../output/view.ts';
+import { appliedView } from '../automation/apply.ts';
+import { automationView, runView as automationRunView } from '../automation/automations.ts';
 import { resultView, runView } from '../conv/batch/results.ts';
 import { confirmationView } from '../conv/confirm.ts';
 import { fileView } from '../conv/diff.ts';
@@ -19,6 +21,7 @@ import { branchView, repositoryView } from '../repo.ts';
 import { copiedView, sandboxView } from '../sandbox/sandboxes.ts';
 import { secretView } from '../secret.ts';
 import { readyShape, startedView, statusView, stoppedView } from '../serve.ts';
+import { modelView } from '../model.ts';
 import { modelProfileView } from '../settings/profile.ts';
 import { fieldView } from '../settings/index.ts';
 import { specView } from '../shared/specs.ts';
@@ -26,10 +29,10 @@ import { identityView } from '../whoami.ts';
 import { layoutFor, pageText, type Page } from './page.ts';
 
 /** Replaces commander's own `help`, which has no topics. */
-export function declareHelp(root: Command, ctx: Context): void {
-  root
-    .command('help [words...]')
-    .description('show help for a command or a topic')
+export function declare(help: Command, ctx: Context): void {
+  const root = help.parent as Command;
+  help
+    .argument('[words...]')
     .helpOption('-h, --help', 'print help')
     .action(async (words: string[]) => {
       const topic = words.length === 1 ? TOPICS.find((known) => known === words[0]) : undefined;
@@ -132,6 +135,7 @@ const ENVIRONMENT: Page = [
       ['ACS_API_KEY', 'key for --base-url, ACS_BASE_URL, or a profile without a key'],
       ['OPENHANDS_API_KEY', 'read when ACS_API_KEY is not set'],
       ['OPENHANDS_CLOUD_API_KEY', 'read when neither of the two is set'],
+      ['LOCAL_BACKEND_API_KEY', 'the key of Agent Canvas, which acs login offers'],
       [
         'ACS_CONFIG_DIR',
         'directory of profiles and caches (default on Linux: ~/.config/acs, or acs in ' +
@@ -191,9 +195,12 @@ const OUTPUT: Page = [
       ],
     ],
   },
-  'Streams (conv follow, conv events --follow) print plain lines by default; --json means ' +
-    'ndjson there. Raw output (conv result, conv diff, conv export, completion) is printed ' +
-    'byte for byte, and made safe on a terminal.',
+  'Streams (conv follow, conv events --follow, list --watch) print plain lines by default; ' +
+    '--json means ndjson there. Raw output (conv result, conv diff, conv export, completion) is ' +
+    'printed byte for byte, and made safe on a terminal.',
+  'A command that changes something prints one line for each change on a terminal, and a run ' +
+    'ends there with its answer, its outcome, the changed files and the next command; --format, ' +
+    '--fields and pipes print the records.',
   {
     title: 'JSON documents, with <record> as listed below:',
     items: [
@@ -211,6 +218,61 @@ const OUTPUT: Page = [
     '--request-timeout (default 30s), and at the deadline of a command that waits: exit code ' +
     '124. It can read neither files nor variables of the environment.',
   'With json and ndjson every line on stderr is an object: <notice>, or <error> as the last line.',
+];
+
+const MODELS: Page = [
+  'On the local service acs calls the model that your settings name, with your key. Other ' +
+    'servers call it themselves.',
+  {
+    title: 'Choose a model:',
+    items: [
+      ['acs settings get llm_model', 'the one in use'],
+      ['acs model list', 'those that --model takes on this server'],
+      ['acs settings set llm_model=<name>', 'use another one from now on'],
+      ["acs conv new --model <name> 'Fix it'", 'use it for one conversation'],
+      ['acs settings profile save <name>', 'store the settings of a model under a name'],
+    ],
+  },
+  {
+    title: 'Settings for the local service, after `acs settings set`:',
+    items: [
+      ['llm_model=qwen3:8b llm_base_url=http://127.0.0.1:11434/v1', 'Ollama on this machine'],
+      ['llm_model=anthropic/<name> llm_api_key=-', 'a provider, with the key on stdin'],
+      [
+        'llm_model=<name> llm_base_url=<url> llm_api_key=@key.txt',
+        'any OpenAI-compatible endpoint, with the key in a file',
+      ],
+    ],
+    below: true,
+  },
+  'They are stored when the model has answered one call; `acs doctor` repeats the call.',
+];
+
+const LOCAL_SERVICE: Page = [
+  'A server of one user on this machine. It needs no account and no container. The profile ' +
+    '`local` is the default on a terminal while no other server is set up. Commands start the ' +
+    'service; it ends after 30 minutes without a run or a client.',
+  {
+    title: 'Manage it:',
+    items: [
+      ['acs serve --status', 'print its URL, process and version'],
+      ['acs serve --logs', 'print its log'],
+      ['acs serve --stop', 'stop it and pause its sandboxes; nothing is deleted'],
+      ['acs doctor -p local', 'check model, isolation and disk'],
+    ],
+  },
+  {
+    title: 'Run an agent:',
+    items: [
+      ['acs conv new --replay demo --follow', 'the built-in demo, without a model'],
+      ["acs conv new 'Fix the tests' --follow", 'a model (acs help models)'],
+      ['acs conv pull @last', 'retrieve the changes into your checkout'],
+    ],
+  },
+  'An agent works in a clone of your checkout. bubblewrap isolates its commands: they see the ' +
+    'clone and a read-only system, neither your home directory nor your keys. `--spec ' +
+    'bubblewrap-offline` has no network, `--spec process` no isolation. ACS_DATA_DIR has ' +
+    'conversations, clones and settings.',
 ];
 
 const errorShape: RecordShape = {
@@ -239,9 +301,13 @@ export const RECORDS: readonly RecordShape[] = [
   copiedView,
   specView,
   fieldView,
+  modelView,
   modelProfileView,
   secretView,
   gitProviderView,
+  automationView('json'),
+  automationRunView,
+  appliedView,
   repositoryView,
   branchView,
   profileView,
@@ -281,6 +347,8 @@ const AFTER_RECORDS: Page = [
 ];
 
 export const TOPIC_PAGES: Readonly<Record<(typeof TOPICS)[number], Page>> = {
+  models: MODELS,
+  'local-service': LOCAL_SERVICE,
   'exit-codes': EXIT_CODE_PAGE,
   environment: ENVIRONMENT,
   output: [...OUTPUT, ...RECORD_LISTS, ...AFTER_RECORDS],

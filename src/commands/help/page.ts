@@ -17,10 +17,7 @@ export interface List {
 
 export type Page = readonly (string | List)[];
 
-/**
- * The forms of JSON output: the noun of a view stands for its members, which `acs help output`
- * lists.
- */
+/** Forms of JSON output: the noun of a view stands for its members (`acs help output`). */
 export const JSON_FORMS: JsonForms = {
   objectForm({ noun }, ...members) {
     const more = members.map((name) => `"${name}"`).join(', ');
@@ -99,7 +96,7 @@ export function commandHelp(command: Command, columns: number | undefined): stri
     ]),
   }));
   const help = explanationOf(command);
-  const examples = help?.examples.map(({ command, does }): Item => [command, does]) ?? [];
+  const examples = Object.entries(help?.examples ?? {});
   const page: Page = [
     command.description(),
     usage + aliases,
@@ -114,7 +111,7 @@ export function commandHelp(command: Command, columns: number | undefined): stri
       : [...(help.notes ?? []), { title: 'Examples:', items: examples, below: true as const }]),
     ...(isRoot
       ? []
-      : [[...(help === undefined ? [] : contract(help)), 'Global flags: acs --help'].join('\n')]),
+      : [[...(help === undefined ? [] : contract(help)), globalFlags(help)].join('\n')]),
   ];
   return pageText(page, layout);
 }
@@ -142,6 +139,20 @@ function contract({ json, exits = [], onlyExits, failureCode }: CommandHelp): st
     ...(forms.length === 0 ? [] : [`JSON (acs help output): ${forms.join('; ')}`]),
     `Exit codes (acs help exit-codes): ${exitCodes}`,
   ];
+}
+
+/** Names the flags that matter to the command: what it prints, and whether it writes. */
+function globalFlags({ json, exits = [], isRaw }: Partial<CommandHelp> = {}): string {
+  const forms = (json?.(JSON_FORMS) ?? []).join();
+  const isWrite = /"changed"|bulk result/.test(forms) || exits.includes('unknown-outcome');
+  const flags = [
+    ...(forms === '' ? [] : ['--json']),
+    ...(/<(?!name>|value>)/.test(forms) && !isRaw ? ['-q', '--fields'] : []),
+    ...(isWrite ? ['--dry-run'] : []),
+  ];
+  return flags.length === 0
+    ? 'Global flags: acs --help'
+    : `Global flags: ${flags.join(', ')} and others (acs --help)`;
 }
 
 const WIDEST = 80;

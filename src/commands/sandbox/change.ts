@@ -4,7 +4,7 @@ import { AppError, isAppError, READER_GONE } from '../../base/errors.ts';
 import { SANDBOX_STATUSES } from '../../domain/conversation.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import { withinDeadline, type TimedContext } from '../shared/derived-context.ts';
-import type { Change } from '../shared/bulk.ts';
+import { shortId, type Change } from '../shared/bulk.ts';
 import { explain } from '../shared/declare.ts';
 import {
   addChoice,
@@ -45,13 +45,10 @@ export function declarePause(parent: Command, ctx: Context): void {
     notes: ['A paused sandbox is left unchanged: exit 0, "changed":false.'],
     json: ({ changeForms }) => changeForms(sandboxView),
     exits: ['failed', 'not-found', 'unsupported', 'conflict', 'timeout'],
-    examples: [
-      { command: 'acs sandbox pause @last', does: 'pause the sandbox of the last conversation' },
-      {
-        command: 'acs sandbox pause --idle 2h -y',
-        does: 'pause all sandboxes that were idle for two hours',
-      },
-    ],
+    examples: {
+      'acs sandbox pause @last': 'pause the sandbox of the last conversation',
+      'acs sandbox pause --idle 2h -y': 'pause all sandboxes that were idle for two hours',
+    },
   });
 }
 
@@ -67,13 +64,10 @@ export function declareResume(parent: Command, ctx: Context): void {
     ],
     json: ({ changeForms }) => changeForms(sandboxView),
     exits: ['failed', 'not-found', 'unsupported', 'conflict', 'timeout'],
-    examples: [
-      { command: 'acs sandbox resume @last', does: 'resume the sandbox of the last conversation' },
-      {
-        command: 'acs sandbox list --status paused -q | acs sandbox resume -',
-        does: 'resume all paused sandboxes',
-      },
-    ],
+    examples: {
+      'acs sandbox resume @last': 'resume the sandbox of the last conversation',
+      'acs sandbox list --status paused -q | acs sandbox resume -': 'resume all paused sandboxes',
+    },
   });
 }
 
@@ -128,16 +122,11 @@ export function declareDelete(parent: Command, ctx: Context): void {
     ],
     json: ({ changeForms }) => changeForms(sandboxView),
     exits: ['failed', 'not-found', 'unsupported', 'conflict', 'timeout'],
-    examples: [
-      {
-        command: 'acs sandbox delete @last -y',
-        does: 'delete the sandbox of the last conversation',
-      },
-      {
-        command: 'acs sandbox delete --status paused --older-than 7d --dry-run',
-        does: 'print which sandboxes would be deleted',
-      },
-    ],
+    examples: {
+      'acs sandbox delete @last -y': 'delete the sandbox of the last conversation',
+      'acs sandbox delete --status paused --older-than 7d --dry-run':
+        'print which sandboxes would be deleted',
+    },
   });
 }
 
@@ -189,7 +178,9 @@ async function move(
           progress: result === 'object' ? 'shown' : 'hidden',
         });
   // Without the wait the server may have done nothing yet.
-  return { changed: !isStarting && record.status !== before, before, after: record.status, record };
+  const { status: after } = record;
+  const changed = !isStarting && after !== before;
+  return { changed, before, after, record, pending: after !== to };
 }
 
 async function deleteOne(
@@ -203,7 +194,8 @@ async function deleteOne(
   if (options.wait === false) {
     const record = await readOrGone(server, id, seen);
     const after = record.status === 'missing' ? null : record.status;
-    return { changed: after !== seen.status, before: seen.status, after, record };
+    const pending = after !== null;
+    return { changed: after !== seen.status, before: seen.status, after, record, pending };
   }
   await waitForStatus(ctx, { server, id, wanted: ['missing'], progress: 'hidden' });
   return { changed: true, before: seen.status, after: null, record: gone(id, seen) };
@@ -248,16 +240,11 @@ export function declareStart(parent: Command, ctx: Context): void {
   explain(command, {
     json: ({ objectForm }) => [objectForm(sandboxView, 'changed')],
     exits: ['failed', 'not-found', 'unsupported', 'conflict', 'unknown-outcome', 'timeout'],
-    examples: [
-      {
-        command: 'acs sandbox start --json',
-        does: 'create a sandbox from the default spec and print it when it is running',
-      },
-      {
-        command: 'acs sandbox start --spec process --no-wait -q',
-        does: 'create a sandbox and print its id at once',
-      },
-    ],
+    examples: {
+      'acs sandbox start --json':
+        'create a sandbox from the default spec and print it when it is running',
+      'acs sandbox start --spec process --no-wait -q': 'create a sandbox and print its id at once',
+    },
   });
   command.action(async (id: string | undefined, options: StartOptions) => {
     if (id !== undefined) return await resumeSandbox(ctx, id, options);
@@ -304,5 +291,7 @@ async function createSandbox(options: StartOptions, ctx: TimedContext): Promise<
       data: { id },
     });
   }
-  await ctx.out.item(sandboxView, sandbox, { changed: true });
+  const short = shortId(id);
+  const line = sandbox.status === 'running' ? `started ${short}` : `${short} is ${sandbox.status}`;
+  await ctx.out.change(sandboxView, sandbox, true, line);
 }

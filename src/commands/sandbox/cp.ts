@@ -11,7 +11,7 @@ import {
 } from '../../domain/sandbox-files.ts';
 import { fileDestination } from '../../output/destination.ts';
 import { byteSize } from '../../output/render.ts';
-import { shellQuote } from '../../base/text/shell-quote.ts';
+import { shellWord } from '../../base/text/shell-quote.ts';
 import { GRACE_MS, timeLimit } from '../../runs/deadline.ts';
 import { explain } from '../shared/declare.ts';
 import { checkWord } from '../shared/resource.ts';
@@ -29,8 +29,9 @@ export function declareCopy(parent: Command, ctx: Context): void {
   explain(command, {
     notes: [
       'One side is <id>:<path>, with the id of the sandbox or of a conversation in it. A ' +
-        'relative path there begins at the workspace folder of the sandbox. A path of this ' +
-        'machine with a colon needs a slash before it: ./a:b.',
+        'relative path there begins at the working directory of the sandbox, or at the folder ' +
+        'of the repository of that conversation. A path of this machine with a colon needs a ' +
+        'slash before it: ./a:b.',
       'As with `cp -r`: into a folder that is there, else under the name of <dst>, whose ' +
         'folder has to be there. Folders are merged, and files of the same name replaced. ' +
         '<folder>/. copies what is in a folder. A file never replaces a folder, nor a folder ' +
@@ -46,15 +47,12 @@ export function declareCopy(parent: Command, ctx: Context): void {
     ],
     json: ({ objectForm }) => [objectForm(copiedView, 'changed')],
     exits: ['not-found', 'conflict', 'unsupported'],
-    examples: [
-      {
-        command: 'acs sandbox cp @last:report.md .',
-        does: 'copy a file of the last sandbox into this folder',
-      },
-      { command: 'acs sandbox cp ./data @last:', does: 'copy a folder into its workspace folder' },
-      { command: 'acs sandbox cp @last:src/. ./src', does: 'copy what is in a folder' },
-      { command: 'acs sandbox cp @last:out.json - | jq .', does: 'print a file' },
-    ],
+    examples: {
+      'acs sandbox cp @last:report.md .': 'copy a file of the last sandbox into this folder',
+      'acs sandbox cp ./data @last:': 'copy a folder into its repository',
+      'acs sandbox cp @last:src/. ./src': 'copy what is in a folder',
+      'acs sandbox cp @last:out.json - | jq .': 'print a file',
+    },
   });
   command.action((source: string, target: string, options: { resume?: boolean }) =>
     copy(source, target, options, ctx),
@@ -87,25 +85,22 @@ async function copy(
   checkWord(sandboxes, sides.id);
   const upload = sides.way === 'upload' ? await readSource(ctx, sides.local) : null;
   const server = await ctx.servers.active();
-  const { id } = await findRunning(ctx, server, sides.id, {
+  const { id, inFolder } = await findRunning(ctx, server, sides.id, {
     resume,
-    command: () => `acs sandbox cp ${shown(source)} ${shown(target)}`,
+    command: () => `acs sandbox cp ${shellWord(source)} ${shellWord(target)}`,
   });
   const files = await server.sandboxes.files(id);
+  const path = inFolder(sides.path);
   try {
     const copied =
       upload === null
-        ? await downloadTo(ctx, files, { ...sides, id })
-        : await uploadTo(ctx, files, upload, { ...sides, id });
+        ? await downloadTo(ctx, files, { ...sides, id, path })
+        : await uploadTo(ctx, files, upload, { ...sides, id, path });
     if (!isToStdout) await ctx.out.item(copiedView, copied, { changed: true });
   } finally {
     if (files.temporary !== null && ctx.globals.mode === 'live')
       await remove(ctx, server, id, files.temporary);
   }
-}
-
-function shown(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : shellQuote(text);
 }
 
 function readSides(source: string, target: string): Sides {
@@ -211,7 +206,7 @@ function once(stream: AsyncIterable<Uint8Array>): () => AsyncIterable<Uint8Array
 function missingIn(path: string, message: string): AppError {
   const hint = path.startsWith('/')
     ? {}
-    : { hint: 'a relative path begins at the workspace folder of the sandbox' };
+    : { hint: 'a relative path begins at the working directory of the sandbox' };
   return new AppError('not-found', message, hint);
 }
 

@@ -31,7 +31,7 @@ export function declareExec(parent: Command, ctx: Context): void {
     .allowExcessArguments()
     .option(
       '--cwd <dir>',
-      'run it there; a relative path starts in the working directory of the sandbox',
+      'run it in this folder; a relative path begins where it would run otherwise',
     )
     .option(
       '--env <NAME=value>',
@@ -42,32 +42,28 @@ export function declareExec(parent: Command, ctx: Context): void {
     .option('-i, --stdin', 'pass stdin on to the program (local service)')
     .option('--resume', 'start a paused sandbox first');
   explain(command, {
+    afterDashes: 'program',
     failureCode: 125,
     notes: [
       'The program is started without a shell. Its output is printed as it arrives, and acs ' +
         'exits with its code, when it has ended and closed its output. Signals are passed on ' +
         'to it; a second one ends both.',
+      'With the id of a conversation, or @last, the program runs in the folder of its ' +
+        'repository; with that of a sandbox, in the working directory of the sandbox.',
       'The local service passes all bytes on unchanged. Other servers return the output ' +
         'about every 200 ms; there the sandbox needs a shell, setsid and base64.',
     ],
+    isRaw: true,
     json: () => [
       ['each part of the output', '{"type":"output","stream":"stdout"|"stderr","text"}'],
       ['last', '{"type":"exit","exit_code"}'],
     ],
-    examples: [
-      {
-        command: 'acs sandbox exec @last --cwd app -- npm test',
-        does: 'run the tests of the repository app there',
-      },
-      {
-        command: "acs sandbox exec @last --cwd src --env CI=1 -- sh -c 'ls | wc -l'",
-        does: 'run a shell line in a folder, with a variable',
-      },
-      {
-        command: 'acs sandbox exec -i @last -- tar xf - <files.tar',
-        does: 'pass a file to a program',
-      },
-    ],
+    examples: {
+      'acs sandbox exec @last --cwd app -- npm test': 'run the tests of the repository app there',
+      "acs sandbox exec @last --cwd src --env CI=1 -- sh -c 'ls | wc -l'":
+        'run a shell line in a folder, with a variable',
+      'acs sandbox exec -i @last -- tar xf - <files.tar': 'pass a file to a program',
+    },
   });
   command.action((id: string, options: ExecOptions, { args }: Command) =>
     exec(id, args.slice(1), options, ctx),
@@ -92,7 +88,7 @@ async function exec(
       server.presence('exec-socket') === 'absent' ? 'this server cannot' : 'add -i to pass it on';
     await ctx.notice(`stdin is not passed on to the program: ${next}`);
   }
-  const { id } = await findRunning(ctx, server, word, { resume: options.resume });
+  const { id, folder, inFolder } = await findRunning(ctx, server, word, { resume: options.resume });
 
   const printer = createPrinter(ctx, isJson);
   const controls = createControls(ctx.signal, 'signal');
@@ -113,7 +109,8 @@ async function exec(
   try {
     // Signals are passed on to the program; they do not end its connection.
     const connected = await server.withSignal(new AbortController().signal);
-    const program = { argv, cwd: options.cwd ?? null, env, terminal: null };
+    const cwd = options.cwd === undefined ? folder : inFolder(options.cwd);
+    const program = { argv, cwd, env, terminal: null };
     ctx.exitCode = await connected.sandboxes.exec(id, program, {
       stdin: options.stdin ? (ctx.terminal.io.stdin.raw as AsyncIterable<Uint8Array>) : null,
       async output(stream, bytes) {
@@ -239,13 +236,10 @@ export function declareShell(parent: Command, ctx: Context): void {
       'stdin and stdout must be a terminal; elsewhere use `acs sandbox exec`.',
     ],
     exits: ['not-found', 'conflict', 'unsupported', 'interrupted'],
-    examples: [
-      { command: 'acs sandbox shell @last', does: 'open a shell in the last sandbox' },
-      {
-        command: 'acs sandbox shell @last --resume',
-        does: 'the same, starting a paused sandbox first',
-      },
-    ],
+    examples: {
+      'acs sandbox shell @last': 'open a shell in the last sandbox',
+      'acs sandbox shell @last --resume': 'the same, starting a paused sandbox first',
+    },
   });
   command.action((id: string, options: { resume?: boolean }) => openShell(id, options, ctx));
 }
@@ -266,7 +260,7 @@ async function openShell(
   checkWord(sandboxes, word);
   const server = await ctx.servers.active();
   requireSocket(server, 'open a shell in a sandbox');
-  const { id } = await findRunning(ctx, server, word, {
+  const { id, folder } = await findRunning(ctx, server, word, {
     resume,
     command: (id) => `acs sandbox shell ${id}`,
   });
@@ -280,7 +274,7 @@ async function openShell(
     const env = { TERM: ctx.local.env.TERM ?? 'xterm' };
     const exitCode = await connected.sandboxes.exec(
       id,
-      { argv: null, cwd: null, env, terminal: sizeOf(stdout) },
+      { argv: null, cwd: folder, env, terminal: sizeOf(stdout) },
       {
         stdin: stdin.raw as AsyncIterable<Uint8Array>,
         output: (_stream, bytes) => stdout.write(bytes),

@@ -4,11 +4,13 @@ import { SANDBOX_STATUSES } from '../../domain/conversation.ts';
 import { explain } from '../shared/declare.ts';
 import {
   addPagingOptions,
+  addWatch,
   printList,
   type PagingOptions,
   selectedList,
   addSelectorOptions,
   type SelectorOptions,
+  WATCH_NOTE,
 } from '../shared/lists.ts';
 import { showRecords } from '../shared/resource.ts';
 import { declareDelete, declarePause, declareResume, declareStart } from './change.ts';
@@ -16,11 +18,7 @@ import { declareCopy } from './cp.ts';
 import { declareExec, declareShell } from './exec.ts';
 import { sandboxes, sandboxView, sandboxWithKeyView } from './sandboxes.ts';
 
-export function declareSandbox(root: Command, ctx: Context): void {
-  const command = root
-    .command('sandbox')
-    .alias('sb')
-    .description('start, pause and delete sandboxes, and run programs in them');
+export function declare(command: Command, ctx: Context): void {
   declareList(command, ctx);
   declareShow(command, ctx);
   declareStart(command, ctx);
@@ -34,20 +32,19 @@ export function declareSandbox(root: Command, ctx: Context): void {
 
 function declareList(parent: Command, ctx: Context): void {
   const command = parent.command('list').alias('ls').description('list sandboxes, newest first');
-  addPagingOptions(addSelectorOptions(command, SANDBOX_STATUSES));
+  addWatch(addPagingOptions(addSelectorOptions(command, SANDBOX_STATUSES)));
   explain(command, {
     notes: [
       'A sandbox is listed when it matches all selectors. --limit applies after the selectors.',
+      WATCH_NOTE,
     ],
     json: ({ listForm }) => [listForm(sandboxView)],
     exits: ['failed', 'unsupported'],
-    examples: [
-      { command: 'acs sandbox list --status running', does: 'list the running sandboxes' },
-      {
-        command: 'acs sandbox list --status running --idle 2h -q',
-        does: 'print the ids of running sandboxes that are idle',
-      },
-    ],
+    examples: {
+      'acs sandbox list --status running': 'list the running sandboxes',
+      'acs sandbox list --status running --idle 2h -q':
+        'print the ids of running sandboxes that are idle',
+    },
   });
   command.action((options: SelectorOptions & PagingOptions) =>
     printList(ctx, selectedList(ctx, sandboxes, options)),
@@ -66,13 +63,10 @@ function declareShow(parent: Command, ctx: Context): void {
       ['--show-secrets', objectForm(sandboxView, 'session_api_key')],
     ],
     exits: ['not-found', 'unsupported'],
-    examples: [
-      { command: 'acs sandbox show @last', does: 'show the sandbox of the last conversation' },
-      {
-        command: 'acs sandbox show @last --fields status --format tsv',
-        does: 'print only its status',
-      },
-    ],
+    examples: {
+      'acs sandbox show @last': 'show the sandbox of the last conversation',
+      'acs sandbox show @last --fields status --format tsv': 'print only its status',
+    },
   });
   command.action(async (given: string[], { showSecrets }: { showSecrets?: boolean }) => {
     await showRecords(ctx, sandboxes, given, {

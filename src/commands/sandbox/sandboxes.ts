@@ -1,3 +1,4 @@
+import type { Conversation } from '../../domain/conversation.ts';
 import type { Sandbox, SandboxSecrets } from '../../domain/sandbox.ts';
 import type { View } from '../../output/view.ts';
 import { isSelected } from '../../domain/selectors.ts';
@@ -25,7 +26,7 @@ export const sandboxView: View<Sandbox> = {
     { name: 'created_at', as: 'time', weight: 0 },
     { name: 'last_active_at', as: 'time', weight: 0 },
     { name: 'conversation_ids', json: { list: true } },
-    { name: 'repositories', weight: 2, json: { list: true } },
+    { name: 'repositories', weight: 2, cut: 'front', json: { list: true } },
     { name: 'urls', json: { list: true, members: ['name', 'url'] } },
   ],
   table: TABLE,
@@ -66,14 +67,7 @@ export const sandboxes: Resource<Sandbox> = {
   view: sandboxView,
   readWord: readSandboxWord,
   idsOf: ({ id }) => [id],
-  async ofLast(server, conversationId) {
-    // The error names a kind of server without sandboxes, not a conversation without one.
-    if (server.presence('sandboxes') === 'absent')
-      return await server.sandboxes.get(conversationId);
-    const { sandbox_id } = await server.conversations.get(conversationId);
-    if (sandbox_id !== null) return await server.sandboxes.get(sandbox_id);
-    throw new AppError('not-found', `the last conversation, ${conversationId}, has no sandbox`);
-  },
+  ofLast: last,
   get: async (server, id) => await server.sandboxes.get(id),
   list: async (server, page, pageSize) => await server.sandboxes.list(page, pageSize),
   async selector(ctx, server, selection) {
@@ -109,18 +103,51 @@ export const sandboxes: Resource<Sandbox> = {
   },
 };
 
-/** For programs and files: the id of a conversation names its sandbox. */
-export const sandboxesOrConversations: Resource<Sandbox> = {
+async function last(server: Server, conversationId: string): Promise<Sandbox> {
+  // The error names a kind of server without sandboxes, not a conversation without one.
+  if (hasNone(server)) return await server.sandboxes.get(conversationId);
+  const { sandbox_id } = await server.conversations.get(conversationId);
+  if (sandbox_id !== null) return await server.sandboxes.get(sandbox_id);
+  throw new AppError('not-found', `the last conversation, ${conversationId}, has no sandbox`);
+}
+
+/** `conversation`: its full id named the sandbox. */
+export type NamedSandbox = Sandbox & { conversation?: string };
+
+/**
+ * For programs and files: the id of a conversation names its sandbox. It stands for one at a server
+ * without sandboxes, whose conversations run on its machine.
+ */
+export const sandboxesOrConversations: Resource<NamedSandbox> = {
   ...sandboxes,
   idsOf: ({ id, conversation_ids }) => [id, ...conversation_ids],
-  get: async (server, id) =>
-    await server.sandboxes.get(id).catch(async (error: unknown) => {
+  async ofLast(server, id) {
+    if (hasNone(server)) return standIn(await server.conversations.get(id));
+    return { ...(await last(server, id)), conversation: id };
+  },
+  async get(server, id) {
+    if (hasNone(server)) return standIn(await server.conversations.get(id));
+    return await server.sandboxes.get(id).catch(async (error: unknown) => {
       if (!isNotFound(error) || normalizeId(id) === null) throw error;
-      const { sandbox_id } = await server.conversations.get(id);
+      const { id: conversation, sandbox_id } = await server.conversations.get(id);
       if (sandbox_id === null) throw error;
-      return await readOrGone(server, sandbox_id);
-    }),
+      return { ...(await readOrGone(server, sandbox_id)), conversation };
+    });
+  },
+  async list(server, page, pageSize) {
+    if (!hasNone(server)) return await server.sandboxes.list(page, pageSize);
+    const { items, next } = await server.conversations.list({ pageSize }, page);
+    return { items: items.map(standIn), next };
+  },
 };
+
+function hasNone(server: Server): boolean {
+  return server.presence('sandboxes') === 'absent';
+}
+
+function standIn({ id }: Conversation): NamedSandbox {
+  return { ...gone(id), status: 'running', conversation: id };
+}
 
 export function gone(id: string, before?: Sandbox): Sandbox {
   return {

@@ -7,10 +7,18 @@ import type { Server } from '../../client/shared/server.ts';
 import { agreeToResume, START_MS } from '../shared/in-sandbox.ts';
 import { findOne } from '../shared/resource.ts';
 import { readOrGone, sandboxesOrConversations } from './sandboxes.ts';
+import { matchPrefix } from '../../domain/ids.ts';
 import type { SandboxStatus } from '../../domain/conversation.ts';
 import { formatDuration } from '../../base/text/time.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
 import { cut } from '../../base/text/well-formed.ts';
+
+/** `folder`: where relative paths begin: of the conversation that names the sandbox, else null. */
+export interface Place {
+  id: string;
+  folder: string | null;
+  inFolder(path: string): string;
+}
 
 /**
  * Throws `conflict` when it is paused or in error and may not be resumed, `not-found`, `failed`,
@@ -21,10 +29,31 @@ export async function findRunning(
   server: Server,
   word: string,
   options: { resume?: boolean; command?: (id: string) => string },
-): Promise<Sandbox> {
+): Promise<Place> {
   const sandbox = await findOne(ctx, server, sandboxesOrConversations, word);
-  const { id, status } = sandbox;
-  if (status === 'running') return sandbox;
+  await untilRunning(ctx, server, sandbox, options);
+  const { id, conversation = conversationByPrefix(sandbox, word) } = sandbox;
+  const folder =
+    conversation === undefined ? null : await server.conversations.folder(conversation);
+  return {
+    id,
+    inFolder: (path) => (folder === null || path.startsWith('/') ? path : `${folder}/${path}`),
+    folder,
+  };
+}
+
+function conversationByPrefix({ id, conversation_ids }: Sandbox, word: string): string | undefined {
+  const match = (ids: readonly string[]) => matchPrefix(word, ids, (each) => [each])[0];
+  return match([id]) === undefined ? match(conversation_ids) : undefined;
+}
+
+async function untilRunning(
+  ctx: Context,
+  server: Server,
+  { id, status }: Sandbox,
+  options: { resume?: boolean; command?: (id: string) => string },
+): Promise<void> {
+  if (status === 'running') return;
   if (status === 'missing') throw new AppError('not-found', `sandbox ${id} is gone`);
   if (status !== 'starting') {
     if (status === 'unknown')
@@ -38,7 +67,7 @@ export async function findRunning(
     await agreeToResume(ctx, paused, { resume: options.resume, command: options.command?.(id) });
     await server.sandboxes.resume(id);
   }
-  return await withinDeadline(ctx, limitsAfter(ctx, START_MS), (timed) =>
+  await withinDeadline(ctx, limitsAfter(ctx, START_MS), (timed) =>
     waitForStatus(timed, { server, id, wanted: ['running'], progress: 'shown' }),
   );
 }

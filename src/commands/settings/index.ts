@@ -1,13 +1,15 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
-import { AppError, DryRunStop, isAppError } from '../../base/errors.ts';
+import { AppError, DryRunStop, isOfKind } from '../../base/errors.ts';
 import type { Server } from '../../client/shared/server.ts';
 import {
   differencesOf,
-  recordOf,
+  isDefault,
+  settingsRecord,
   unstoredOf,
   type RequestedSettings,
 } from '../../domain/settings-diff.ts';
+import { MCP_CONFIG } from '../../domain/mcp-config.ts';
 import type { JsonValue, SettingsField, SettingsSnapshot } from '../../domain/settings.ts';
 import type { View } from '../../output/view.ts';
 import { explain } from '../shared/declare.ts';
@@ -53,12 +55,7 @@ interface WriteOptions {
   check: boolean;
 }
 
-export function declareSettings(root: Command, ctx: Context): void {
-  const command = root
-    .command('settings')
-    .alias('setting')
-    .description('read and change your settings on the server');
-
+export function declare(command: Command, ctx: Context): void {
   declareGet(command, ctx);
   declareSet(command, ctx);
   declareUnset(command, ctx);
@@ -72,7 +69,9 @@ function declareGet(parent: Command, ctx: Context): void {
     .command('get')
     .aliases(['show', 'view', 'list', 'ls'])
     .description('show settings');
-  command.argument('[key...]', 'names of settings (acs settings schema); default: all');
+  command
+    .argument('[key...]', 'names of settings (acs settings schema); default: all')
+    .option('--all', 'on a terminal: also settings that have their defaults');
   explain(command, {
     notes: [
       'In a pipe every line is a name, a tab and a value; for one key the line is the value alone.',
@@ -80,17 +79,21 @@ function declareGet(parent: Command, ctx: Context): void {
     ],
     json: () => ['{"<name>":<value>,…}'],
     exits: ['not-found', 'unsupported'],
-    examples: [
-      { command: 'acs settings get', does: 'show all settings' },
-      { command: 'acs settings get max_iterations --format tsv', does: 'print one value' },
-    ],
+    examples: {
+      'acs settings get': 'show what is set, in a pipe all settings',
+      'acs settings get max_iterations --format tsv': 'print one value',
+    },
   });
-  command.action((keys: string[]) => getSettings(ctx, keys));
+  command.action((keys: string[], { all }: { all?: boolean }) => getSettings(ctx, keys, all));
 }
 
-async function getSettings(ctx: Context, keys: readonly string[]): Promise<void> {
+async function getSettings(
+  ctx: Context,
+  keys: readonly string[],
+  withDefaults = false,
+): Promise<void> {
   const { fields, snapshot } = await readSettings(ctx);
-  const all = recordOf(snapshot, fields);
+  const all = settingsRecord(snapshot, fields);
   const entries = keys.map((key): [string, JsonValue] => {
     const { values } = snapshot;
     // What the server has beyond its own schema can be read, though not set.
@@ -101,7 +104,14 @@ async function getSettings(ctx: Context, keys: readonly string[]): Promise<void>
   const isTable =
     keys.length === 0 && ctx.out.format === 'table' && ctx.globals.fields === undefined;
   const names = Object.keys(record).filter((name) => !isTable || record[name] !== null);
-  await printSettings(ctx, names, record);
+  if (!isTable || withDefaults || !ctx.out.onTerminal)
+    return await printSettings(ctx, names, record);
+  const set = fields.filter((field) => !isDefault(all[field.name] ?? null, field));
+  const setNames = set.map(({ name }) => name);
+  await printSettings(ctx, setNames, record);
+  const left = names.length - setNames.length;
+  const text = `${left} more settings have their defaults: acs settings get --all`;
+  if (left > 0) await ctx.notice(text);
 }
 
 function declareSet(parent: Command, ctx: Context): void {
@@ -126,21 +136,16 @@ function declareSet(parent: Command, ctx: Context): void {
         'when the model has answered one call with a tool.',
       'A secret that is null or masked in --file is left unchanged.',
       'mcp_config has the form of the server: on V0 three lists (sse_servers, ' +
-        'shttp_servers, stdio_servers), on V1 an object of servers by name.',
+        'shttp_servers, stdio_servers), elsewhere an object of servers by name.',
     ],
     json: () => [ALL_SETTINGS],
     exits: ['not-found', 'conflict', 'rate-limited', 'unsupported'],
-    examples: [
-      { command: 'acs settings set max_iterations=7', does: 'change one setting' },
-      {
-        command: 'acs settings set llm_model=openai/gpt-4o llm_api_key=@key.txt',
-        does: 'read the key from a file',
-      },
-      {
-        command: 'acs settings set llm_model=qwen3 llm_base_url=http://127.0.0.1:11434/v1',
-        does: 'a model of Ollama, for the local service',
-      },
-    ],
+    examples: {
+      'acs settings set max_iterations=7': 'change one setting',
+      'acs settings set llm_model=openai/gpt-4o llm_api_key=@key.txt': 'read the key from a file',
+      'acs settings set llm_model=qwen3 llm_base_url=http://127.0.0.1:11434/v1':
+        'a model of Ollama, for the local service',
+    },
   });
   command.action((words: string[], options: WriteOptions) => setSettings(ctx, words, options));
 }
@@ -161,7 +166,7 @@ async function setSettings(
   const current = await readSettings(ctx);
   const { fields, snapshot } = current;
   const set = new Map<SettingsField, JsonValue>([
-    ...valuesOfDocument(fields, document, recordOf(snapshot, fields)),
+    ...valuesOfDocument(fields, document, settingsRecord(snapshot, fields)),
     ...(await valuesOf(ctx, fields, assignments)),
   ]);
   await applySettings(ctx, current, { set, unset: [] }, options);
@@ -177,10 +182,10 @@ function declareUnset(parent: Command, ctx: Context): void {
   explain(command, {
     json: () => [ALL_SETTINGS],
     exits: ['conflict', 'unsupported'],
-    examples: [
-      { command: 'acs settings unset llm_base_url', does: "use the provider's own URL again" },
-      { command: 'acs settings unset search_api_key', does: 'delete that key on the server' },
-    ],
+    examples: {
+      'acs settings unset llm_base_url': "use the provider's own URL again",
+      'acs settings unset search_api_key': 'delete that key on the server',
+    },
   });
   command.action((keys: string[], options: WriteOptions) => unsetSettings(ctx, keys, options));
 }
@@ -212,13 +217,10 @@ function declareEdit(parent: Command, ctx: Context): void {
     ],
     json: () => [ALL_SETTINGS],
     exits: ['conflict', 'unsupported'],
-    examples: [
-      { command: 'acs settings edit', does: 'edit the settings' },
-      {
-        command: 'EDITOR=nano acs settings edit -p work',
-        does: 'edit the settings of another profile in nano',
-      },
-    ],
+    examples: {
+      'acs settings edit': 'edit the settings',
+      'EDITOR=nano acs settings edit -p work': 'edit the settings of another profile in nano',
+    },
   });
   command.action((options: WriteOptions) => editSettings(ctx, options));
 }
@@ -230,7 +232,7 @@ async function editSettings(ctx: Context, options: WriteOptions): Promise<void> 
     });
   const current = await readSettings(ctx);
   const { fields, snapshot } = current;
-  const shown = recordOf(
+  const shown = settingsRecord(
     snapshot,
     fields.filter((field) => !field.secret),
   );
@@ -246,7 +248,7 @@ async function editSettings(ctx: Context, options: WriteOptions): Promise<void> 
           : valuesOfDocument(fields, parseDocument(text, 'the file'), shown);
       return await applySettings(ctx, current, { set, unset: [] }, options);
     } catch (error) {
-      if (!isAppError(error) || error.kind !== 'usage') throw error;
+      if (!isOfKind('usage')(error)) throw error;
       const { hint } = error.details;
       await ctx.warn(hint ? `${error.message} (${hint})` : error.message);
       if (!(await prompt.confirm({ message: 'Edit it again?', default: 'yes' })))
@@ -263,13 +265,10 @@ function declareSchema(parent: Command, ctx: Context): void {
   explain(command, {
     json: ({ listForm }) => [listForm(fieldView)],
     exits: ['unsupported'],
-    examples: [
-      { command: 'acs settings schema', does: 'list all settings of the server' },
-      {
-        command: 'acs settings schema max_iterations --json',
-        does: 'print the bounds of one setting',
-      },
-    ],
+    examples: {
+      'acs settings schema': 'list all settings of the server',
+      'acs settings schema max_iterations --json': 'print the bounds of one setting',
+    },
   });
   command.action(async (keys: string[]) => {
     ctx.out.check(fieldView, 'list');
@@ -311,14 +310,14 @@ async function applySettings(
   if (differences.length === 0) {
     await ctx.notice('nothing to change');
     if (ctx.globals.mode === 'dry-run') throw new DryRunStop();
-    return await printSettings(ctx, names, recordOf(snapshot, fields), { changed: false });
+    return await printSettings(ctx, names, settingsRecord(snapshot, fields), { changed: false });
   }
   const set: Record<string, JsonValue> = {};
   const unset: string[] = [];
   // The difference is printed before the write, which may fail.
   for (const { field, effect, value, before, after } of differences) {
     const { name, secret } = field;
-    if (secret || name === 'mcp_config') await warnOfUnmasked(ctx, name, value);
+    if (secret || name === MCP_CONFIG) await warnOfUnmasked(ctx, name, value);
     await ctx.notice(`${name}: ${before} -> ${after}`);
     if (effect === 'set') set[name] = value;
     else unset.push(name);
@@ -334,7 +333,7 @@ async function applySettings(
         hint: 'read them with: acs settings get',
       },
     );
-  await printSettings(ctx, names, recordOf(after, fields), { changed: true });
+  await printSettings(ctx, names, settingsRecord(after, fields), { changed: true });
 }
 
 type SettingsRecord = Record<string, JsonValue>;
@@ -342,7 +341,9 @@ type SettingsRecord = Record<string, JsonValue>;
 function settingsView(names: readonly string[]): View<SettingsRecord> {
   const fields = names.map((name) => ({
     name,
+    label: name,
     get: (record: SettingsRecord) => record[name] ?? null,
+    show: (record: SettingsRecord) => record[name] ?? '(unset)',
   }));
   return { noun: 'settings', id: () => '', fields, table: names, tsv: names };
 }
@@ -356,7 +357,7 @@ const rowView: View<{ name: string; value: unknown }> = {
   ],
 };
 
-/** Rows of name and value; of a single setting in a pipe the value alone; in JSON one object. */
+/** Lines of name and value; of a single setting in a pipe the value alone; in JSON one object. */
 async function printSettings(
   ctx: Context,
   names: readonly string[],
@@ -365,9 +366,11 @@ async function printSettings(
 ): Promise<void> {
   const view = settingsView(names);
   ctx.out.check(view, 'item');
-  const { format } = ctx.out;
+  const { format, onTerminal } = ctx.out;
   if ((format === 'table' || format === 'tsv') && names.length === 0) return;
-  const asRows = format === 'table' || (format === 'tsv' && names.length > 1);
+  const asRows = format === 'table' ? !onTerminal : format === 'tsv' && names.length > 1;
+  // The differences are printed already.
+  if (extra !== undefined && ctx.out.isPlain) return;
   if (!asRows || ctx.globals.fields) return await ctx.out.item(view, record, extra);
   const rows = names.map((name) => ({ name, value: record[name] ?? null }));
   await ctx.out.list(rowView, rows, { has_more: false });

@@ -53,7 +53,9 @@ export async function modelChange(
 async function checkedName(ctx: Context, model: ModelSettings): Promise<string> {
   const progress = await ctx.terminal.progress('calling the model', 'nothing');
   try {
-    return (await tryModel(ctx, model)).llm_model;
+    const { llm_model, warning } = await tryModel(ctx, model);
+    if (warning !== null) await ctx.warn(`${warning.text}; ${warning.hint}`);
+    return llm_model;
   } catch (error) {
     if (!isFailure(error)) throw error;
     const { kind, message, details } = error;

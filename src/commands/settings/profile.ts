@@ -71,13 +71,10 @@ export function declareModelProfile(parent: Command, ctx: Context): void {
     ],
     json: ({ objectForm }) => [objectForm(modelProfileView, 'changed')],
     exits: ['conflict', 'unsupported'],
-    examples: [
-      { command: 'acs settings profile save usual', does: 'store the current model settings' },
-      {
-        command: 'acs settings profile save fast llm_model=openai/gpt-4o-mini',
-        does: 'store other settings',
-      },
-    ],
+    examples: {
+      'acs settings profile save usual': 'store the current model settings',
+      'acs settings profile save fast llm_model=openai/gpt-4o-mini': 'store other settings',
+    },
   });
   save.action((name: string, words: string[]) => saveProfile(ctx, name, words));
 
@@ -87,16 +84,10 @@ export function declareModelProfile(parent: Command, ctx: Context): void {
     notes: ['New conversations start with its model; running ones keep theirs.'],
     json: ({ objectForm }) => [objectForm(modelProfileView, 'changed')],
     exits: ['not-found', 'unsupported'],
-    examples: [
-      {
-        command: 'acs settings profile use fast',
-        does: 'use the model profile "fast" from now on',
-      },
-      {
-        command: 'acs settings profile use fast --dry-run',
-        does: 'print the request without sending it',
-      },
-    ],
+    examples: {
+      'acs settings profile use fast': 'use the model profile "fast" from now on',
+      'acs settings profile use fast --dry-run': 'print the request without sending it',
+    },
   });
   use.action(async (name: string) => {
     ctx.out.check(modelProfileView, 'item');
@@ -104,7 +95,8 @@ export function declareModelProfile(parent: Command, ctx: Context): void {
     const server = await ctx.servers.active();
     const { changed, ...profile } = await server.modelProfiles.use(name);
     if (await callsModelFromHere(ctx, server)) await warnOfModel(ctx, server);
-    await ctx.out.item(modelProfileView, profile, { changed });
+    const line = `${name} ${changed ? 'is' : 'was already'} in use`;
+    await ctx.out.change(modelProfileView, profile, changed, line);
   });
 
   declareNamedDelete(command, ctx, MODEL_PROFILES);
@@ -151,9 +143,8 @@ async function saveProfile(ctx: Context, name: string, words: readonly string[])
       : { model, base_url: textOf('llm_base_url'), api_key: textOf('llm_api_key') };
   await warnOfUnmasked(ctx, 'llm_api_key', choice?.api_key ?? '');
   const server = await ctx.servers.active();
-  await ctx.out.item(modelProfileView, await server.modelProfiles.save(name, choice), {
-    changed: true,
-  });
+  const saved = await server.modelProfiles.save(name, choice);
+  await ctx.out.change(modelProfileView, saved, true, `saved ${name}`);
 }
 
 function checkName(name: string): void {

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { AppError } from '../../base/errors.ts';
-import { maskMcpConfig } from '../../domain/mcp-config.ts';
+import { maskMcpConfig, MCP_CONFIG } from '../../domain/mcp-config.ts';
 import { hasMask } from '../../domain/settings-diff.ts';
 import {
   checkSettingsValue,
@@ -28,7 +28,9 @@ export function findField(
   return fields.find((field) => field.name === name || field.path === name);
 }
 
-/** Throws `unsupported` for a setting of the other dialect, `kind` for an unknown name. */
+const NESTED = /^(agent|conversation)_settings\.\w/;
+
+/** Throws `unsupported` for a setting of another dialect, `kind` for an unknown name. */
 export function requireField(
   fields: readonly SettingsField[],
   name: string,
@@ -36,12 +38,13 @@ export function requireField(
 ): SettingsField {
   const field = findField(fields, name);
   if (field) return field;
-  const isV0 = V1_FIELDS.some((own) => !findField(fields, own.name));
-  const isNested = isV0 && /^(agent|conversation)_settings\.\w/.test(name);
-  if (isNested || findField(isV0 ? V1_FIELDS : V0_FIELDS, name))
+  const hasNested = fields.some((one) => NESTED.test(one.name));
+  const isV0 = !hasNested && V1_FIELDS.some((own) => !findField(fields, own.name));
+  const ofV1 = findField(V1_FIELDS, name) !== undefined || (isV0 && NESTED.test(name));
+  if (ofV1 || findField(V0_FIELDS, name))
     throw new AppError(
       'unsupported',
-      `this server has no setting ${name}; ${isV0 ? 'V1' : 'V0'} servers do`,
+      `this server has no setting ${name}; ${ofV1 ? 'V1' : 'V0'} servers do`,
     );
   const word = cut(name, 100).toLowerCase();
   const isNear = (known: string): boolean => {
@@ -122,7 +125,7 @@ function inlineValue(field: SettingsField, text: string): JsonValue {
   const value = parseValue(field, text);
   const isSecret = secret
     ? value !== null && value !== ''
-    : name === 'mcp_config' && maskMcpConfig(value) !== value;
+    : name === MCP_CONFIG && maskMcpConfig(value) !== value;
   if (!isSecret) return value;
   const asked = type === 'string' ? `, ${name}=- for stdin, or ${name} alone to be asked` : '';
   throw new AppError('usage', `${name} is a secret, which is not accepted on the command line`, {
@@ -146,7 +149,7 @@ function parseValue(field: SettingsField, text: string): JsonValue {
 
 function checkValue(field: SettingsField, value: JsonValue): JsonValue {
   // The masked parts of mcp_config are restored from what is stored.
-  const isMasked = field.name !== 'mcp_config' && hasMask(value);
+  const isMasked = field.name !== MCP_CONFIG && hasMask(value);
   const problem = isMasked
     ? 'is masked; a masked value is not written'
     : checkSettingsValue(field, value);
@@ -174,16 +177,10 @@ export function parseDocument(text: string, source: string): JsonObject {
   throw new AppError('usage', `${source} must contain a JSON object of settings`);
 }
 
-/**
- * Read-only members of servers' answers and of acs's own; a document that was saved may contain
- * them.
- */
+/** Read-only members of servers' answers and of acs's own, which a saved document may contain. */
 const READ_ONLY = /^(changed|\w+_set)$/;
 
-/**
- * Leaves out secrets that are masked or null: a printed document can be written back without losing
- * a key.
- */
+/** Without masked and null secrets: a printed document can be written back without a loss. */
 export function valuesOfDocument(
   fields: readonly SettingsField[],
   document: JsonObject,

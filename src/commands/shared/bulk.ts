@@ -1,7 +1,11 @@
 import type { Context } from '../context.ts';
+import { mapConcurrently } from '../../base/concurrent.ts';
 import { AppError, DryRunStop, isAppError, isDryRunStop } from '../../base/errors.ts';
-import type { BulkItem, View } from '../../output/view.ts';
+import { shortenIds } from '../../output/render.ts';
+import type { BulkItem, LinePart, View } from '../../output/view.ts';
 
+/** The words of `Change` for a run that has ended by itself. */
+const RUN_ENDS: ReadonlySet<string> = new Set(['finished', 'failed', 'stuck']);
 /** Few, because servers limit requests. */
 const CONCURRENCY = 4;
 
@@ -11,26 +15,8 @@ export interface Change<T> {
   before: string | null;
   after: string | null;
   record: T;
-}
-
-/** Whether one thing is named: its result is then an object, and else a list. */
-export function isSingle(given: readonly string[]): boolean {
-  return given.length === 1 && given[0] !== '-';
-}
-
-/** Each id once; `-` stands for ids on stdin, separated by white space. */
-export async function readIds(ctx: Context, given: readonly string[]): Promise<string[]> {
-  if (given.filter((id) => id === '-').length > 1)
-    throw new AppError('usage', '"-" is given twice, but stdin can be read only once');
-  const ids = new Set<string>();
-  for (const word of given) {
-    if (word !== '-') ids.add(word);
-    else
-      for (const id of new TextDecoder().decode(await ctx.terminal.io.stdin.readAll()).split(/\s+/))
-        ids.add(id);
-  }
-  ids.delete('');
-  return [...ids];
+  /** The server has accepted the change, and it was not waited for. */
+  pending?: boolean;
 }
 
 /** Throws `usage` where prompts are off, and when the answer is no. */
@@ -54,16 +40,42 @@ export async function confirmChange(
 export async function changeOne<T>(
   ctx: Context,
   view: View<T>,
+  pastTense: string,
   apply: () => Promise<Change<T>>,
 ): Promise<void> {
-  const { record, changed } = await apply();
+  const change = await apply();
+  const { record, changed } = change;
   if (ctx.globals.mode === 'dry-run') throw new DryRunStop();
-  await ctx.out.item(view, record, { changed });
+  const [id = ''] = shownIds(view, [view.id(record)]);
+  await ctx.out.change(view, record, changed, changeLine(pastTense, id, change));
+}
+
+/** What a terminal shows of a change: `stopped 4be1f0c2`, `4be1f0c2 was already stopped`. */
+export function changeLine(
+  pastTense: string,
+  id: string,
+  { changed, after, pending = false }: Pick<Change<unknown>, 'changed' | 'after' | 'pending'>,
+): string {
+  if (pending) return `${id} will be ${pastTense}`;
+  if (changed) return `${pastTense} ${id}`;
+  if (after === null) return `${id} does not exist`;
+  return RUN_ENDS.has(after) ? `${id} had already ended (${after})` : `${id} was already ${after}`;
+}
+
+export function shortId(id: string): string {
+  return shortenIds([id])[0] ?? id;
+}
+
+/** Ids as tables show them; names are not cut. */
+function shownIds<T>(view: View<T>, ids: readonly string[]): readonly string[] {
+  const hasIds = view.fields.some(({ name, as }) => name === 'id' && as === 'id');
+  return hasIds ? shortenIds(ids) : ids;
 }
 
 /** Prints all results at any exit code: 1 when something failed. */
 export async function changeEach<S extends { id: string }, T>(
   ctx: Context,
+  view: View<T>,
   plan: {
     targets: readonly S[];
     unresolved?: readonly BulkItem[];
@@ -80,41 +92,56 @@ export async function changeEach<S extends { id: string }, T>(
     targets.length === 0 || isDryRun
       ? null
       : await ctx.terminal.progress(`${targets.length} to be ${pastTense}`);
+  const accepted = new Set<string>();
   const change = async (target: S): Promise<BulkItem> => {
     const item = unchangedItem(target.id);
     try {
       ctx.signal.throwIfAborted();
-      const { changed, before, after } = await apply(target);
+      const { changed, before, after, pending } = await apply(target);
+      if (pending) accepted.add(target.id);
       return { ...item, changed, before, after };
     } catch (error) {
       if (!isDryRunStop(error)) return failedItem(target.id, error);
       return { ...item, changed: true, before: before?.(target) ?? null };
     }
   };
-  const items: BulkItem[] = [];
   let ended = 0;
-  const queue = targets.entries();
-  const work = async (): Promise<void> => {
-    for (const [index, target] of queue) {
-      const item = (items[index] = await change(target));
-      const unchanged = item.ok ? 'unchanged' : `not ${pastTense}`;
-      const result = item.changed ? pastTense : unchanged;
-      progress?.update(`${++ended} of ${targets.length}: ${item.id} ${result}`);
-    }
+  const work = async (target: S): Promise<BulkItem> => {
+    const item = await change(target);
+    const unchanged = item.ok ? 'unchanged' : `not ${pastTense}`;
+    const result = item.changed ? pastTense : unchanged;
+    progress?.update(`${++ended} of ${targets.length}: ${item.id} ${result}`);
+    return item;
   };
-  try {
-    await Promise.all(Array.from({ length: concurrency }, work));
-  } finally {
-    await progress?.done();
-  }
+  const changes = mapConcurrently(targets, concurrency, work);
+  const items = await changes.finally(() => progress?.done());
   items.push(...unresolved);
   const failures = items.filter(({ ok }) => !ok);
   const failed = failures.length;
-  await ctx.out.bulk({ items, matched: items.length, failed, ...(isDryRun && { dry_run: true }) });
+  const isPlain = ctx.out.isPlain && !isDryRun && items.length > 0;
+  if (isPlain) {
+    const ids = targets.map(({ id }) => id);
+    const names = new Map(shownIds(view, ids).map((name, index) => [ids[index], name]));
+    const rows = items.map(({ id, error, ...item }): LinePart[] => {
+      const name = names.get(id) ?? id;
+      const done = { ...item, pending: accepted.has(id) };
+      return error === null
+        ? [{ text: changeLine(pastTense, name, done) }]
+        : [{ text: `${name} was not ${pastTense}: ${error.message}`, tone: 'bad' }];
+    });
+    const changed = items.filter((item) => item.changed).length;
+    await ctx.out.text([...rows, [{ text: `${changed} of ${items.length} ${pastTense}` }]]);
+  } else
+    await ctx.out.bulk({
+      items,
+      matched: items.length,
+      failed,
+      ...(isDryRun && { dry_run: true }),
+    });
   if (isDryRun) await ctx.notice('dry run: nothing was changed');
   if (failed === 0) return;
   for (const { id, error } of failures) await ctx.terminal.quietError(`${id}: ${error?.message}`);
-  await ctx.warn(`${failed} of ${items.length} could not be ${pastTense}`);
+  if (!isPlain) await ctx.warn(`${failed} of ${items.length} could not be ${pastTense}`);
   ctx.exitCode = ctx.signal.aborted ? (ctx.signal.reason as AppError).exitCode : 1;
 }
 

@@ -9,14 +9,14 @@ import {
   changeOne,
   confirmChange,
   failedItem,
-  isSingle,
   unchangedItem,
   type Change,
 } from './bulk.ts';
 import { addSelectorOptions, hasSelector, readSelection, type SelectorOptions } from './lists.ts';
 import {
   finderOf,
-  idOf,
+  firstId,
+  isSingle,
   readWords,
   type Preview,
   type Resource,
@@ -104,12 +104,12 @@ export async function changeRecords<
   };
   const apply = (target: Target<R>) => applyToFresh(ctx, verb, target, request);
   if (single)
-    return await changeOne(ctx, view, async () =>
+    return await changeOne(ctx, view, pastTense, async () =>
       first === undefined
         ? { changed: false, before: null, after: null, record: resource.gone(words[0] ?? '') }
         : await apply(first),
     );
-  await changeEach(ctx, {
+  await changeEach(ctx, view, {
     targets,
     unresolved,
     before: ({ seen }) => seen.status,
@@ -131,7 +131,7 @@ async function selectTargets<R extends StatusRecord>(
     filter: matches,
   });
   return items.map((seen) => ({
-    id: idOf(resource, seen),
+    id: firstId(resource, seen),
     server,
     seen,
     chosenBy: 'selector',
@@ -151,7 +151,7 @@ async function findTargets<R extends StatusRecord>(
   for (const word of words) {
     try {
       const seen = await find(word);
-      const id = idOf(resource, seen);
+      const id = firstId(resource, seen);
       targets.set(id, { id, server, seen, chosenBy: 'id' });
     } catch (error) {
       onFailure(word, error);

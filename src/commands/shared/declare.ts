@@ -16,12 +16,17 @@ export interface CommandHelp {
   json?: (forms: JsonForms) => readonly JsonForm[];
   /** What -o sets in the global options; a `target` is not where the data goes. */
   output?: 'target';
+  /** The data has neither ids nor fields. */
+  isRaw?: true;
   /** Kinds a script should expect besides those of every command (help exit-codes). */
   exits?: readonly ErrorKind[];
   /** All kinds, of a command to which the failure of a request is a result. */
   onlyExits?: readonly ErrorKind[];
-  examples: readonly { command: string; does: string }[];
-  /** For a program after `--`: any failure of acs except `interrupted` has this code. */
+  /** Command lines, with what each does. */
+  examples: Readonly<Record<string, string>>;
+  /** `program`: acs reads no flags after `--`; the option `program` has these arguments. */
+  afterDashes?: 'program';
+  /** The exit code of every failure of acs except `interrupted`. */
   failureCode?: number;
   /** Paragraphs, and lists of terms with their meaning; they have no line breaks of their own. */
   notes?: readonly (
@@ -37,39 +42,42 @@ export function explain(command: Command, help: CommandHelp): Command {
 }
 
 /** Undefined for a command that only groups others. */
-export function explanationOf(command: Command): CommandHelp | undefined {
-  return EXPLANATIONS.get(command);
+export function explanationOf(command: Command | undefined): CommandHelp | undefined {
+  return command && EXPLANATIONS.get(command);
 }
 
-export const TOPICS = ['exit-codes', 'environment', 'output'] as const;
+// prettier-ignore
+export const TOPICS = [
+  'models', 'local-service', 'exit-codes', 'environment', 'output',
+] as const;
 
 /** The command line, of which any word may name a command; `all` for the whole tree. */
 export type Words = readonly string[] | 'all';
 
-export interface Entry {
-  usage: string;
-  aliases?: string[];
-  description: string;
-  load(): Promise<(parent: Command, context: Context, words: Words) => void | Promise<void>>;
-}
+export type Entry = readonly [
+  usage: string,
+  aliases: string,
+  description: string,
+  load: () => Promise<{
+    declare(command: Command, ctx: Context, words: Words): void | Promise<void>;
+  }>,
+];
 
-/** Loads the commands that are named; the help has the others by name and description. */
+/** Loads the commands that are named; of the others the help has usage and description. */
 export async function declareEntries(
   parent: Command,
-  context: Context,
+  ctx: Context,
   words: Words,
   entries: readonly Entry[],
 ): Promise<void> {
-  for (const entry of entries) {
-    const [name = ''] = entry.usage.split(' ');
-    if (words === 'all' || [name, ...(entry.aliases ?? [])].some((each) => words.includes(each))) {
-      const declare = await entry.load();
-      await declare(parent, context, words);
-    } else {
-      const stub = parent.command(entry.usage).description(entry.description);
-      for (const alias of (entry.aliases ?? []).filter((name) => !name.startsWith('_')))
-        stub.alias(alias);
-    }
+  for (const [usage, aliases, description, load] of entries) {
+    const [name = '', ...others] = `${usage.replace(/ .*/, '')} ${aliases}`.trim().split(' ');
+    const isNamed = words === 'all' || [name, ...others].some((each) => words.includes(each));
+    const command = parent
+      .command(isNamed ? name : usage)
+      .aliases(others.filter((alias) => !alias.startsWith('_')))
+      .description(description);
+    if (isNamed) await (await load()).declare(command, ctx, words);
   }
 }
 

@@ -13,6 +13,7 @@ const DEFAULT_LIMIT = 30;
 export interface PagingOptions {
   limit?: number;
   allPages?: boolean;
+  watch?: boolean;
 }
 
 export function addPagingOptions(command: Command): Command {
@@ -24,6 +25,21 @@ export function addPagingOptions(command: Command): Command {
     )
     .addOption(command.createOption('--all-pages', 'print all pages').conflicts('limit'));
 }
+
+/** Of a list whose records change by themselves. */
+export function addWatch(command: Command, ...others: string[]): Command {
+  return command.addOption(
+    command
+      .createOption('--watch', 'renew the list until Ctrl-C; outside a terminal, print changes')
+      .conflicts(others),
+  );
+}
+
+/** For the notes of a list with `addWatch`. */
+export const WATCH_NOTE =
+  '--watch reads the list every 2 s from a server on this machine, else every 10 s, and marks ' +
+  'with * what changed last. Outside a terminal, and with --json, it prints each new or changed ' +
+  'row; a time is no change unless --fields names it.';
 
 export interface ListRequest<T> {
   view: View<T>;
@@ -37,19 +53,66 @@ export interface ListRequest<T> {
   filter?: (server: Server) => Promise<(item: T) => boolean>;
 }
 
-export async function printList<T>(
-  ctx: Context,
-  { view, paging, key = (item) => view.id(item), fetch, otherwise = '', filter }: ListRequest<T>,
-): Promise<void> {
+interface List<T> {
+  items: T[];
+  has_more: boolean;
+}
+
+export async function printList<T>(ctx: Context, request: ListRequest<T>): Promise<void> {
+  const { view, paging, key = (item) => view.id(item) } = request;
+  if (paging.watch) {
+    return await (
+      await import('./watch.ts')
+    ).watchList(ctx, {
+      view,
+      key,
+      read: (server) => readList(server, request),
+      begin: (list) => noticeMore(ctx, list, request),
+    });
+  }
   ctx.out.check(view, 'list');
+  const list = await readActive(ctx, request);
+  const none = request.filter && 'none match';
+  await ctx.out.list(view, list.items, { has_more: list.has_more }, none);
+  await noticeMore(ctx, list, request);
+}
+
+export async function readActive<T>(
+  ctx: Context,
+  request: ListRequest<T>,
+): Promise<List<T> & { server: Server }> {
   const server = await ctx.servers.active();
-  const { items, has_more } = await collectPages({
-    fetch: (page, pageSize) => fetch(server, page, pageSize),
+  if (!request.paging.allPages) return { server, ...(await readList(server, request)) };
+  const { withLateProgress } = await import('./late-progress.ts');
+  const list = await withLateProgress(ctx, 'reading the list', (update) =>
+    readList(server, request, (count) => update(`reading the list: ${count} so far`)),
+  );
+  return { server, ...list };
+}
+
+export async function readList<T>(
+  server: Server,
+  { view, paging, key = (item) => view.id(item), fetch, filter }: ListRequest<T>,
+  onRead?: (count: number) => void,
+): Promise<List<T>> {
+  return await collectPages({
+    fetch: fetch.bind(null, server),
     id: key,
+    onRead,
     ...(filter && { filter: await filter(server) }),
-    limit: paging.allPages ? Number.POSITIVE_INFINITY : (paging.limit ?? DEFAULT_LIMIT),
+    limit: limitOf(paging),
   });
-  await ctx.out.list(view, items, { has_more });
+}
+
+export function limitOf({ allPages, limit = DEFAULT_LIMIT }: PagingOptions): number {
+  return allPages ? Number.POSITIVE_INFINITY : limit;
+}
+
+export async function noticeMore<T>(
+  ctx: Context,
+  { has_more }: { has_more: boolean },
+  { otherwise = '' }: Pick<ListRequest<T>, 'otherwise'>,
+): Promise<void> {
   if (has_more)
     await ctx.notice(`more results are available: use ${otherwise}--limit <n> or --all-pages`);
 }
@@ -60,6 +123,9 @@ export interface SelectorOptions {
   idle?: number;
   spec?: string[];
   repo?: string[];
+  /** Of `conv list` alone, as is `search`. */
+  newerThan?: number;
+  search?: string;
 }
 
 export function addSelectorOptions(command: Command, statuses: readonly string[]): Command {
@@ -81,20 +147,23 @@ export function addSelectorOptions(command: Command, statuses: readonly string[]
     .optionsGroup('Flags:');
 }
 
-export function hasSelector({ status, olderThan, idle, spec, repo }: SelectorOptions): boolean {
-  return [status, olderThan, idle, spec, repo].some((value) => value !== undefined);
+export function hasSelector(options: SelectorOptions): boolean {
+  const { status, olderThan, newerThan, idle, spec, repo, search } = options;
+  return [status, olderThan, newerThan, idle, spec, repo, search].some(
+    (value) => value !== undefined,
+  );
 }
 
 /** Throws `usage` for `--repo .` outside a checkout. */
 export async function readSelection(ctx: Context, options: SelectorOptions): Promise<Selection> {
-  const { status, olderThan, idle, spec, repo } = options;
-  const selection = { status, olderThanMs: olderThan, idleMs: idle, spec, repo };
+  const { status, olderThan, newerThan, idle, spec, repo, search } = options;
+  const ages = { olderThanMs: olderThan, newerThanMs: newerThan, idleMs: idle };
+  const selection = { status, ...ages, spec, repo, search };
   if (repo?.includes('.') !== true) return selection;
   const checkout = await ctx.git.checkout();
   if (checkout === null)
     throw new AppError('usage', '--repo . needs a git checkout, and this folder is in none');
-  // The local service names a repository by its path, other servers by its name at the git
-  // provider.
+  // The local service names a repository by its path, other servers as the git provider does.
   const names = [checkout.root, checkout.origin?.repository ?? checkout.root];
   return { ...selection, repo: repo.flatMap((pattern) => (pattern === '.' ? names : pattern)) };
 }

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
-import { AppError, isAppError, type ErrorKind } from '../../base/errors.ts';
+import { AppError, type ErrorKind, isOfKind } from '../../base/errors.ts';
 import type { Server } from '../../client/shared/server.ts';
 import { allPages, type Page } from '../../domain/pages.ts';
 import type { View } from '../../output/view.ts';
-import { changeEach, changeOne, confirmChange, isSingle, readIds, type Change } from './bulk.ts';
+import { changeEach, changeOne, confirmChange, type Change } from './bulk.ts';
+import { isSingle, readIds } from './resource.ts';
 import { explain } from './declare.ts';
 import { addPagingOptions, printList, type PagingOptions } from './lists.ts';
 import { cut } from '../../base/text/well-formed.ts';
@@ -40,10 +41,10 @@ export function declareNamedList<T>(parent: Command, ctx: Context, items: NamedI
     ...(listHelp.notes && { notes: listHelp.notes }),
     json: ({ listForm }) => [listForm(view)],
     exits: ['failed', ...listHelp.exits],
-    examples: [
-      { command: `${noun} list`, does: `list ${items.several}` },
-      { command: `${noun} list -q`, does: 'print the names, one a line' },
-    ],
+    examples: {
+      [`${noun} list`]: `list ${items.several}`,
+      [`${noun} list -q`]: 'print the names, one a line',
+    },
   });
   command.action((options: PagingOptions) =>
     printList(ctx, {
@@ -74,13 +75,10 @@ export function declareNamedDelete<T>(
     ],
     json: ({ changeForms }) => changeForms(view, ['one name', 'several names']),
     exits: ['failed', 'not-found', ...deleteHelp.exits],
-    examples: [
-      { command: `${noun} delete ${first}`, does: 'delete one after a question' },
-      {
-        command: `${noun} delete ${first} ${second} -y --ignore-not-found`,
-        does: 'delete two in a script',
-      },
-    ],
+    examples: {
+      [`${noun} delete ${first}`]: 'delete one after a question',
+      [`${noun} delete ${first} ${second} -y --ignore-not-found`]: 'delete two in a script',
+    },
   });
   command.action((given: string[], options: DeleteOptions) =>
     deleteNamed(ctx, items, given, options),
@@ -106,7 +104,7 @@ async function deleteNamed<T>(
       stored.set(view.id(item), item);
   } catch (error) {
     // --allow-loss deletes a token although the server does not report which it has.
-    if (!options.allowLoss || !isAppError(error) || error.kind !== 'conflict') throw error;
+    if (!options.allowLoss || !isOfKind('conflict')(error)) throw error;
     for (const name of names) stored.set(name, items.absent(name));
   }
   const present = names.filter((name) => stored.has(name));
@@ -131,9 +129,9 @@ async function deleteNamed<T>(
     });
   };
   const [id = ''] = names;
-  if (single) return await changeOne(ctx, view, () => apply({ id }));
+  if (single) return await changeOne(ctx, view, 'deleted', () => apply({ id }));
   const targets = names.map((id) => ({ id }));
   const concurrency = items.oneByOne && { concurrency: 1 };
   const before = ({ id }: { id: string }) => (stored.has(id) ? 'present' : null);
-  await changeEach(ctx, { targets, before, pastTense: 'deleted', ...concurrency, apply });
+  await changeEach(ctx, view, { targets, before, pastTense: 'deleted', ...concurrency, apply });
 }

@@ -6,7 +6,6 @@ import { type Page, collectPages } from '../../domain/pages.ts';
 import type { Selection } from '../../domain/selectors.ts';
 import type { View } from '../../output/view.ts';
 import { AppError, isFailure, isNotFound } from '../../base/errors.ts';
-import { isSingle, readIds } from './bulk.ts';
 import { once } from '../../base/once.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
@@ -48,7 +47,7 @@ export interface Preview {
   suffix: string;
 }
 
-export function idOf<R extends StatusRecord>(resource: Resource<R>, record: R): string {
+export function firstId<R extends StatusRecord>(resource: Resource<R>, record: R): string {
   return resource.idsOf(record).find((id) => id !== '') ?? '';
 }
 
@@ -86,7 +85,7 @@ export function finderOf<R extends StatusRecord>(
       });
     }
     if (matches.length === 1) return match;
-    const candidates = matches.map((record) => idOf(resource, record));
+    const candidates = matches.map((record) => firstId(resource, record));
     const printed = candidates.slice(0, CANDIDATES_PRINTED).join(', ');
     const text = `${candidates.length} ${plural} begin with ${prefix}: ${printed}`;
     const hint = 'give more characters of the id';
@@ -97,7 +96,8 @@ export function finderOf<R extends StatusRecord>(
     if (named === 'last') {
       const last = await ctx.servers.lastConversation.get(originOf(server));
       if (last !== null) return await resource.ofLast(server, last);
-      const text = '@last is not set: no conversation was started on this server';
+      const text =
+        '@last is not set: no conversation was started on this server, or the last one was deleted';
       const hint = 'start one: acs conv new, or see: acs conv list';
       throw new AppError('not-found', text, { hint });
     }
@@ -133,6 +133,26 @@ export function checkWord<R extends StatusRecord>(
   throw new AppError('usage', `"${cut(word, 200)}" is not a ${noun} id`, {
     hint: `give ${forms}, or @last`,
   });
+}
+
+/** Whether one thing is named: its result is then an object, and else a list. */
+export function isSingle(given: readonly string[]): boolean {
+  return given.length === 1 && given[0] !== '-';
+}
+
+/** Each id once; `-` stands for ids on stdin, separated by white space. */
+export async function readIds(ctx: Context, given: readonly string[]): Promise<string[]> {
+  if (given.filter((id) => id === '-').length > 1)
+    throw new AppError('usage', '"-" is given twice, but stdin can be read only once');
+  const ids = new Set<string>();
+  for (const word of given) {
+    if (word !== '-') ids.add(word);
+    else
+      for (const id of new TextDecoder().decode(await ctx.terminal.io.stdin.readAll()).split(/\s+/))
+        ids.add(id);
+  }
+  ids.delete('');
+  return [...ids];
 }
 
 /** Each id once, those on stdin for `-`. Throws `usage` for the form of one before any request. */
@@ -186,6 +206,16 @@ export async function rememberLast(ctx: Context, server: Server, id: string | nu
   } catch {
     // A read-only home lacks only `@last`.
   }
+}
+
+/** `@last` is not set after its conversation, by any of these ids, is deleted. */
+export async function forgetLast(
+  ctx: Context,
+  server: Server,
+  ids: readonly (string | null)[],
+): Promise<void> {
+  const last = await ctx.servers.lastConversation.get(originOf(server));
+  if (last !== null && ids.includes(last)) await rememberLast(ctx, server, null);
 }
 
 function originOf(server: Server): string {

@@ -19,21 +19,17 @@ export const specView: View<Spec> = {
   table: ['id', 'default', 'working_dir', 'created_at'],
 };
 
-export function declareSpecs(root: Command, ctx: Context): void {
-  const noun = root
-    .command('specs')
-    .alias('spec')
-    .description('list the specs that sandboxes are created from');
+export function declare(noun: Command, ctx: Context): void {
   const command = noun.command('list').alias('ls').description('list the specs of the server');
   addPagingOptions(command);
   explain(command, {
     notes: ['The environment of a spec is not shown, because it may hold secrets.'],
     json: ({ listForm }) => [listForm(specView)],
     exits: ['failed', 'unsupported'],
-    examples: [
-      { command: 'acs specs list', does: 'list the specs of the server, with its default' },
-      { command: 'acs specs list -q', does: 'print the ids, for --spec' },
-    ],
+    examples: {
+      'acs specs list': 'list the specs of the server, with its default',
+      'acs specs list -q': 'print the ids, for --spec',
+    },
   });
   command.action(async (paging: PagingOptions) => {
     const fetch = (server: Server, page: string | null, pageSize: number) =>

@@ -1,8 +1,18 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
-import { AppError } from '../../base/errors.ts';
+import { AppError, type ErrorKind } from '../../base/errors.ts';
 import { limitsAfter, type Limits } from '../../runs/deadline.ts';
 import { duration } from './option-parsers.ts';
+
+/** The kinds with which a command ends that waits for a run. */
+export const RUN_EXITS: readonly ErrorKind[] = [
+  'failed',
+  'not-found',
+  'conflict',
+  'needs-input',
+  'timeout',
+  'interrupted',
+];
 
 export interface WaitOptions {
   wait?: boolean;
@@ -24,9 +34,7 @@ export function addWaitTimeout(
     );
 }
 
-/**
- * Throws `usage` for a limit without a wait. `why` follows the flag in the error: `needs --wait`.
- */
+/** Throws `usage` for a limit without a wait; `why` follows the flag: `needs --wait`. */
 export function checkLimitHasWait(
   { waitTimeout, timeout }: WaitOptions,
   waits: boolean,

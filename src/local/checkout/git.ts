@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { AppError, isAppError } from '../../base/errors.ts';
+import { AppError, isOfKind, nullIf } from '../../base/errors.ts';
 import { endTree } from '../../base/end-tree.ts';
 import { GIT_DEFAULTS, withoutPrograms } from '../../base/git-config.ts';
 
@@ -17,10 +17,7 @@ export interface GitOptions {
   repositoryEnv?: Readonly<Record<string, string>>;
 }
 
-/**
- * Git sets some for its hooks. With them acs would read another repository, configuration or
- * pattern of paths.
- */
+/** Git sets some for its hooks: acs would read another repository, configuration or paths. */
 const FOREIGN = (
   'GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_PREFIX GIT_NAMESPACE ' +
   'GIT_LITERAL_PATHSPECS GIT_CONFIG GIT_ATTR_SOURCE GIT_DEFAULT_HASH'
@@ -92,12 +89,8 @@ function reasonOf(signal: AbortSignal): Error {
 
 /** Null: git is not installed. */
 export async function gitVersion(options: GitOptions): Promise<string | null> {
-  try {
-    return (await git(['--version'], options)).stdout.trim().replace(/^git version /, '');
-  } catch (error) {
-    if (isAppError(error) && error.kind === 'config') return null;
-    throw error;
-  }
+  const version = await git(['--version'], options).catch(nullIf(isOfKind('config')));
+  return version === null ? null : version.stdout.trim().replace(/^git version /, '');
 }
 
 function gitEnvironment(env: GitOptions['env']): NodeJS.ProcessEnv {

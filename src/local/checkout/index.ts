@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { AppError } from '../../base/errors.ts';
+import { AppError, fileProblem } from '../../base/errors.ts';
+import type { CheckoutProof } from '../../domain/new-conversation.ts';
 import { git, inRepository, type GitOptions } from './git.ts';
 import { parseRemoteUrl } from './remote-url.ts';
 
@@ -28,10 +31,7 @@ export interface Checkout {
 
 export type CheckoutOptions = Omit<GitOptions, 'cwd'>;
 
-/**
- * Null when there is none. Throws `config` for one that git refuses because of its owner, or
- * without git.
- */
+/** Null when there is none. Throws `config` without git, and where git refuses the owner. */
 export async function readCheckout(
   dir: string,
   options: CheckoutOptions,
@@ -62,12 +62,20 @@ async function readSubmodules(options: GitOptions): Promise<string[]> {
   return [...stdout.matchAll(/\n([^\0]*)\0/g)].map(([, folder = '']) => folder);
 }
 
+/** Newest commit first. */
+export async function localBranches(options: GitOptions): Promise<string[]> {
+  const refs = ['refs/heads', 'refs/remotes/origin'];
+  const sorted = ['--sort=-committerdate', '--format=%(refname)'];
+  const { stdout } = await git(['for-each-ref', ...sorted, ...refs], options);
+  const names = stdout
+    .split('\n')
+    .map((ref) => ref.replace(/^refs\/(heads|remotes\/origin)\//, ''));
+  return [...new Set(names)].filter((name) => name !== '' && name !== 'HEAD');
+}
+
 export type BranchOnRemote = { state: 'present' | 'absent' } | { state: 'unknown'; reason: string };
 
-/**
- * Unknown when the remote does not answer. The name of a remote as `remote` makes git use its
- * credentials.
- */
+/** Unknown when the remote is silent. With the name of a remote git uses its credentials. */
 export async function branchOnRemote(
   remote: string,
   branch: string,
@@ -124,8 +132,7 @@ function markedFolder(dir: string): string | null {
 
 /** `upstream`: the commits that it lacks; null without one. */
 async function readStatus(options: GitOptions) {
-  // Of a submodule git would run the filters; only its filter could show whether a file of Git LFS
-  // has changed.
+  // Of a submodule git would run the filters; without its filter a file of Git LFS is unknown.
   const status =
     'status --porcelain=v2 --branch --ignore-submodules=dirty -z -- :(exclude,attr:filter=lfs)';
   const { code, stdout, stderr } = await git(status.split(' '), options);
@@ -158,4 +165,31 @@ async function readOrigin(options: GitOptions): Promise<Checkout['origin']> {
   // A relative path is relative to the top folder, not to where the command runs.
   const isPath = parsed.host === null && !parsed.url.startsWith('file://');
   return isPath ? { ...parsed, url: path.resolve(options.cwd, parsed.url) } : parsed;
+}
+
+/** In a worktree `.git` is a file: its own folder below that of the repository is used. */
+export async function writeProof(options: GitOptions): Promise<CheckoutProof> {
+  const { stdout } = await git(['rev-parse', '--absolute-git-dir'], options);
+  const folder = stdout.replace(/\n$/, '');
+  const text = randomUUID();
+  const file = path.join(folder, `acs-${text}`);
+  const remove = () => rm(file, { force: true });
+  try {
+    await writeFile(file, text, { flag: 'wx' });
+    return { file, text, problem: null, remove };
+  } catch (error) {
+    const problem = `acs cannot write to ${folder} (${fileProblem(error).reason})`;
+    await remove().catch(() => undefined);
+    return { file: null, text, problem, remove };
+  }
+}
+
+/** The commit of a branch of the checkout, or of its remote as last fetched; null for neither. */
+export async function branchCommit(branch: string, options: GitOptions): Promise<string | null> {
+  for (const folder of ['refs/heads', 'refs/remotes/origin']) {
+    const name = `${folder}/${branch}^{commit}`;
+    const { code, stdout } = await git(['rev-parse', '-q', '--verify', name], options);
+    if (code === 0) return stdout.trim();
+  }
+  return null;
 }

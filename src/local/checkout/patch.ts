@@ -9,6 +9,8 @@ export interface Patch {
   /** Without the changes of submodules. */
   input: Buffer;
   paths: string[];
+  /** Ids of the blobs that the changes are for, by path; zeros for a new file. */
+  preimages: Map<string, string>;
   submodules: string[];
 }
 
@@ -17,7 +19,8 @@ export async function gitOutput(args: readonly string[], options: GitOptions): P
   const { code, stdout, stderr } = await git(args, options);
   if (code === 0) return stdout;
   const reason = code === null ? 'it took too long' : stderr;
-  throw new AppError('config', `git ${args[0] ?? ''} failed: ${reason}`, UNCHANGED);
+  const command = args.find((word) => /^[a-z][a-z-]+$/.test(word));
+  throw new AppError('config', `git ${command} failed: ${reason}`, UNCHANGED);
 }
 
 export async function readPatch(bytes: Uint8Array, options: GitOptions): Promise<Patch> {
@@ -33,7 +36,8 @@ export async function readPatch(bytes: Uint8Array, options: GitOptions): Promise
   });
   const text = parts.filter((part) => !isSubmodule(part)).join('');
   const input = Buffer.from(text, 'latin1');
-  if (text === '') return { input, paths: [], submodules };
+  const preimages = new Map(parts.flatMap(preimageOf));
+  if (text === '') return { input, paths: [], preimages, submodules };
   const numbers = await gitOutput(['apply', '--numstat', '-z'], { ...options, input });
   const changed = numbers.split('\0').slice(0, -1);
   const renamed = [...text.matchAll(/^rename from (.*)$/gm)].map(([, name = '']) => unquoted(name));
@@ -41,12 +45,22 @@ export async function readPatch(bytes: Uint8Array, options: GitOptions): Promise
     ...changed.map((record) => record.replace(/^\S+\t\S+\t/, '')),
     ...renamed,
   ]);
-  return { input, paths: [...paths].sort(), submodules };
+  return { input, paths: [...paths].sort(), preimages, submodules };
 }
 
-/**
- * Returns the files with conflicts. `args`: of `git apply`; `onto`: the place that errors name.
- */
+/** None of a change of the mode or name alone. */
+function preimageOf(part: string): [string, string][] {
+  const [header = ''] = part.split(/^@@ |^GIT binary/m, 1);
+  const [, id] = /^index ([0-9a-f]+)\.\./m.exec(header) ?? [];
+  if (id === undefined) return [];
+  const [, renamed] = /^rename from (.*)$/m.exec(header) ?? [];
+  // Without a rename both names are the same.
+  const [, names = ''] = /^diff --git (.*)$/m.exec(header) ?? [];
+  const first = unquoted(names.slice(0, (names.length - 1) / 2)).slice('a/'.length);
+  return [[renamed === undefined ? first : unquoted(renamed), id]];
+}
+
+/** The files with conflicts. `args`: of `git apply`; `onto`: the place that errors name. */
 export async function applyPatch(
   { input }: Patch,
   args: readonly string[],

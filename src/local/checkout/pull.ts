@@ -14,8 +14,10 @@ import {
 } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { AppError } from '../../base/errors.ts';
+import { AppError, isOfKind } from '../../base/errors.ts';
+import { cut } from '../../base/text/well-formed.ts';
 import { git, inRepository, type GitOptions } from './git.ts';
+import { withIndex } from './snapshot.ts';
 import {
   applyPatch,
   gitOutput,
@@ -51,14 +53,12 @@ export class Retriever {
     this.options = { ...options, timeoutMs: 600_000, encoding: 'latin1' };
   }
 
-  /**
-   * Throws `conflict` when changes of the user would be overwritten, or the patch does not apply.
-   */
+  /** Throws `conflict` for a patch that does not apply or would overwrite changes of the user. */
   async intoCheckout(root: string, asked: Retrieval): Promise<Retrieved> {
     const here = await inRepository(this.at(root));
     const patch = await readPatch(asked.patch, here);
     if (patch.paths.length === 0) return retrieved(patch);
-    await refuseUncommitted(patch.paths, here);
+    await refuseUncommitted(patch, asked, here);
     refuseLinks(root, patch.paths);
     const flags = asked.threeWay ? ['--3way'] : [];
     // git compares times with those in the index, and takes a copy of a file for a changed one.
@@ -120,6 +120,20 @@ export class Retriever {
     });
   }
 
+  /** Returns why git did not push the branch to `origin`; null when it did. No hook runs. */
+  async push(root: string, branch: string): Promise<string | null> {
+    const ref = `refs/heads/${branch}`;
+    const flags = ['-q', '-u', '--recurse-submodules=no'];
+    const { code, stderr } = await git(
+      ['push', ...flags, 'origin', `${ref}:${ref}`],
+      this.at(root),
+    );
+    if (code === 0) return null;
+    if (code === null) return 'it took too long';
+    const lines = readable(stderr).match(/^(?:fatal: |error: |remote: | ! ).*$/gm);
+    return cut(lines?.map((line) => line.trim()).join('; ') ?? `git exited with ${code}`, 500);
+  }
+
   /** Throws `conflict` for a folder that has files, `config` where none can be made. */
   checkFolder(folder: string): void {
     const stats = statSync(folder, { throwIfNoEntry: false });
@@ -139,14 +153,9 @@ export class Retriever {
   async intoFolder(folder: string, asked: Pick<Retrieval, 'patch' | 'dryRun'>): Promise<Retrieved> {
     try {
       return await withTemporary(path.dirname(folder), async (temporary) => {
-        const repository = path.join(temporary, 'repository');
         const files = path.join(temporary, 'files');
         mkdirSync(files);
-        await gitOutput(['init', '-q', '--bare', repository], this.at(temporary));
-        mkdirSync(path.join(repository, 'info'), { recursive: true });
-        writeFileSync(path.join(repository, 'info', 'attributes'), KEEP_BYTES);
-        const repositoryEnv = { GIT_DIR: repository, GIT_WORK_TREE: files };
-        const there = { ...this.at(files), repositoryEnv };
+        const there = await this.newRepository(temporary, files);
         const patch = await readPatch(asked.patch, there);
         if (patch.paths.length > 0) {
           await applyPatch(patch, [], 'an empty folder', there);
@@ -160,6 +169,59 @@ export class Retriever {
       const details = { ...UNCHANGED, cause: error };
       throw new AppError('config', `cannot write ${folder}: ${error.message}`, details);
     }
+  }
+
+  /** The patch from the first to the second. `whole`: a patch against nothing. */
+  async between(
+    sides: readonly { patch: Uint8Array; whole: Uint8Array; name: string }[],
+  ): Promise<{ patch: Uint8Array; submodules: string[] }> {
+    return await withTemporary(os.tmpdir(), async (temporary) => {
+      const there = await this.newRepository(temporary, temporary);
+      const submodules = new Set<string>();
+      const apply = async (bytes: Uint8Array, name: string, ...flags: string[]): Promise<void> => {
+        const patch = await readPatch(bytes, there);
+        for (const each of patch.submodules) submodules.add(each);
+        if (patch.paths.length === 0) return;
+        const args = ['--cached', ...flags];
+        await applyPatch(patch, args, name, there).catch((cause: unknown) => {
+          if (!isOfKind('conflict')(cause)) throw cause;
+          throw new AppError('conflict', `the workspace of ${name} changed while it was read`, {
+            hint: 'repeat the command when the run has ended',
+            cause,
+          });
+        });
+      };
+      // All files that either has changed, as they were before.
+      let before = '';
+      for (const { name, patch, whole } of sides) {
+        await gitOutput(['read-tree', '--empty'], there);
+        await apply(whole, name);
+        await apply(patch, name, '--reverse');
+        before += await gitOutput(['ls-files', '--stage', '-z'], there);
+      }
+      const input = Buffer.from(before, 'latin1');
+      const trees: string[] = [];
+      for (const { name, patch } of sides) {
+        await gitOutput(['read-tree', '--empty'], there);
+        await gitOutput(['update-index', '-z', '--index-info'], { ...there, input });
+        await apply(patch, name);
+        trees.push((await gitOutput(['write-tree'], there)).trim());
+      }
+      const [from, to] = sides.map(({ name }) => `-prefix=${name}/`);
+      const flags = '--binary --full-index --no-ext-diff --no-textconv -M -U3'.split(' ');
+      const args = ['diff', ...flags, `--src${from}`, `--dst${to}`, ...trees];
+      const patch = Buffer.from(await gitOutput(args, there), 'latin1');
+      return { patch, submodules: [...submodules] };
+    });
+  }
+
+  /** An empty one, which converts no file. */
+  private async newRepository(temporary: string, files: string): Promise<GitOptions> {
+    const repository = path.join(temporary, 'repository');
+    await gitOutput(['init', '-q', '--bare', repository], this.at(temporary));
+    mkdirSync(path.join(repository, 'info'), { recursive: true });
+    writeFileSync(path.join(repository, 'info', 'attributes'), KEEP_BYTES);
+    return { ...this.at(files), repositoryEnv: { GIT_DIR: repository, GIT_WORK_TREE: files } };
   }
 
   private at(cwd: string): GitOptions {
@@ -196,12 +258,36 @@ async function withTemporary<T>(parent: string, use: (folder: string) => Promise
   }
 }
 
-async function refuseUncommitted(paths: readonly string[], options: GitOptions): Promise<void> {
+const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
+
+/** Ids of the blobs of the files that differ from HEAD, by path; zeros for a deleted one. */
+async function changedBlobs(names: readonly string[], options: GitOptions) {
+  const { stdout } = await git(['rev-parse', '-q', '--verify', 'HEAD'], options);
+  const head = stdout.trim() || EMPTY_TREE;
+  const compare = ['diff-index', '--cached', '--raw', '-z', '--no-renames', head];
+  const list = await withIndex(options, head, names, (there) => gitOutput(compare, there));
+  const entries = list.matchAll(/:\d+ \d+ \w+ (\w+) \w\0([^\0]*)\0/g);
+  return new Map([...entries].map(([, id = '', name = '']) => [name, id]));
+}
+
+/** A file that is as the changes expect it may be uncommitted: nothing of it is lost. */
+async function refuseUncommitted(
+  { paths, preimages }: Patch,
+  { threeWay }: Retrieval,
+  options: GitOptions,
+): Promise<void> {
   const status =
     'status --porcelain -z --no-renames --untracked-files=no --ignore-submodules=dirty';
   const records = (await gitOutput(status.split(' '), options)).split('\0');
   const differing = new Set(records.map((record) => record.slice('XY '.length)));
-  const dirty = paths.filter((name) => differing.has(name)).map(readable);
+  const uncommitted = paths.filter((name) => differing.has(name));
+  if (uncommitted.length === 0) return;
+  const ids = threeWay ? null : await changedBlobs(uncommitted, options);
+  const isExpected = (name: string) => {
+    const id = ids?.get(name);
+    return id !== undefined && (preimages.get(name) ?? id) === id;
+  };
+  const dirty = uncommitted.filter((name) => !isExpected(name)).map(readable);
   if (dirty.length === 0) return;
   throw new AppError('conflict', `uncommitted changes would be overwritten: ${listed(dirty)}`, {
     hint: 'nothing was changed; commit or stash yours first: git stash -u',
@@ -209,10 +295,7 @@ async function refuseUncommitted(paths: readonly string[], options: GitOptions):
   });
 }
 
-/**
- * With `--3way` git looks for links in its index only, and would write through one that it does not
- * track.
- */
+/** With `--3way` git knows links of its index only, and would write through any other. */
 function refuseLinks(root: string, paths: readonly string[]): void {
   const isLink = (name: string) => {
     const file = Buffer.concat([Buffer.from(`${root}/`), Buffer.from(name, 'latin1')]);

@@ -98,9 +98,7 @@ export type RepositoryChoice =
   /** `owner/name`: the server knows which provider has it. */
   | { kind: 'name'; repository: string };
 
-/**
- * A path begins with `.` or `/`: `owner/name` is never a folder. Throws `usage` for anything else.
- */
+/** A path begins with `.` or `/`: `owner/name` is no folder. Throws `usage` for all else. */
 export function parseRepository(text: string): RepositoryChoice {
   const trimmed = text.trim();
   if (/^\.{1,2}($|[\\/])/.test(trimmed) || trimmed.startsWith('/') || isDrive(trimmed))

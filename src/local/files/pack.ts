@@ -59,9 +59,7 @@ export function fileError(what: 'read' | 'write', file: string, error: unknown):
   return new AppError('config', `cannot ${what} ${file}: ${reason}`, { hint, cause: error });
 }
 
-/**
- * `bytes`: the announced size; without it all of a pipe. Throws `failed` when the file has fewer.
- */
+/** `bytes`: the announced size; without it all of a pipe. Throws `failed` for a shorter file. */
 export async function* fileParts(file: string, bytes?: number): AsyncGenerator<Uint8Array, void> {
   try {
     let left = bytes ?? 0;
@@ -126,10 +124,7 @@ export async function openFolder(root: string, signal: AbortSignal): Promise<Fol
 export const LEADS_OUT = 'a link that leads out of the folder';
 export const NO_FILE = 'neither a file, a folder nor a link';
 
-/**
- * The target has to be relative and to climb only at its start, where the folders above are known
- * to be folders.
- */
+/** A relative target that climbs only at its start, where the folders above are folders. */
 export function staysInside(target: string, name: string): boolean {
   if (target.startsWith('/') || target === '') return false;
   const parts = target.split('/').filter((part) => part !== '' && part !== '.');

@@ -29,10 +29,7 @@ interface Unpacked {
   leftOut: string[];
 }
 
-/**
- * Changes nothing when it throws: `conflict` where a file and a folder collide, `server` for a bad
- * archive.
- */
+/** A throw changes nothing: `conflict` of a file with a folder, `server` for a bad archive. */
 export async function unpackInto(
   { path: target, kind }: PathInfo,
   receive: (into: (part: Uint8Array) => Promise<void>) => Promise<void>,

@@ -18,10 +18,7 @@ export interface KeyCommandOptions {
 
 const MAX_OUTPUT_BYTES = 16_384;
 
-/**
- * Its stdin is empty: that of acs may be a message. Throws `config` on failure, too much output or
- * a timeout.
- */
+/** Its stdin is empty: that of acs may be a message. Throws `config` on failure or a limit. */
 export async function runKeyCommand(command: string, options: KeyCommandOptions): Promise<string> {
   const { cwd, signal, report, timeoutMs = 30_000 } = options;
   signal.throwIfAborted();

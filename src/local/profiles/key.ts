@@ -37,10 +37,8 @@ export async function fetchKey(
       return null;
     case 'value': {
       const { value, source } = plan;
-      const name = source.startsWith('env:')
-        ? source.slice('env:'.length)
-        : `the stored key (${source})`;
-      return { value: readKeyText(value, name), source };
+      const [, named = `the stored key (${source})`] = /^(?:env|file):(.+)$/.exec(source) ?? [];
+      return { value: readKeyText(value, named), source };
     }
     case 'file':
       return {
@@ -63,10 +61,7 @@ export async function fetchKey(
   }
 }
 
-/**
- * Throws `config` without repeating the key: Node's own error for a bad header prints the whole
- * value.
- */
+/** Throws `config` without the key: Node's error for a bad header prints the whole value. */
 export function readKeyText(text: string, what: string): string {
   const key = text.replace(/\r?\n$/, '');
   const hint = 'a key is one line of ASCII letters, digits and punctuation';

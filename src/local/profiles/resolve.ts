@@ -1,5 +1,6 @@
 /** Nothing is read, run or started here: a plan names the place of the key, key.ts reads it. */
 import { AppError, type ErrorKind } from '../../base/errors.ts';
+import { withLoopbackScheme } from '../../base/loopback.ts';
 import { KEY_VARIABLES } from '../../base/text/secret-names.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
@@ -29,22 +30,16 @@ export function isProfileName(name: string): boolean {
 }
 
 /** The pages of the web interface: a URL that was copied from a browser is cut to its server. */
-const PAGE = /\/(conversations|settings|shared|login)(\/.*)?$/;
+const PAGE = /(\/canvas)?\/(conversations|settings|shared|login|automations)(\/.*)?$/;
 
-/**
- * `kind`: `usage` for a flag, `config` for a variable or a stored value. Credentials in a URL are
- * never repeated.
- */
+/** `kind`: `usage` for a flag, else `config`. Credentials in a URL are never repeated. */
 export function normalizeServerUrl(text: string, source: string, kind: ErrorKind): string {
-  const trimmed = text.trim();
+  const trimmed = withLoopbackScheme(text.trim());
   const refuse = (why: string, hint = 'give one such as https://acs.example.com') =>
     new AppError(kind, `${source}: ${why}`, { hint });
   if (trimmed === '') throw refuse('the URL is empty');
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed)) {
-    throw refuse(
-      'the URL has no scheme',
-      'begin it with https:// (or http:// for a server on this machine)',
-    );
+    throw refuse('the URL has no scheme', 'begin it with https:// or http://');
   }
   if (!URL.canParse(trimmed)) throw refuse('this is not a URL');
   const { protocol, username, password, search, hash, origin, pathname } = new URL(trimmed);
@@ -113,10 +108,7 @@ export interface StoredProfiles {
   defaultName: string | null;
 }
 
-/**
- * Called only when the answer depends on the store: a corrupt one does not stop a command that
- * names its URL.
- */
+/** Called only when needed: a corrupt store does not stop a command that names its URL. */
 export type LoadProfiles = () => Promise<StoredProfiles>;
 
 const CHECKED_VARIABLES = ['ACS_BASE_URL', 'ACS_PROFILE', 'ACS_API_KEY'] as const;

@@ -46,9 +46,7 @@ const OWN_FILES = /^(profiles\.json.*|cache)$/;
 
 interface StoreOptions {
   configDir: string;
-  /**
-   * Takes a line about a store that others may read. Absent on systems whose files have no mode.
-   */
+  /** Takes a line about a store that others may read. Absent where files have no mode. */
   notice?: (text: string) => Promise<void>;
 }
 
@@ -174,10 +172,7 @@ function refuseUnknown({ profiles }: ProfileDocument, name: string): void {
   });
 }
 
-/**
- * Without a file the document is empty. Throws `config` with the path; the message never repeats
- * content.
- */
+/** Empty without a file. Throws `config` with the path; the message never repeats content. */
 async function readDocument(file: string): Promise<ProfileDocument> {
   let text: string;
   try {

@@ -5,6 +5,7 @@ import {
   optionalNumber,
   optionalRecord,
   optionalText,
+  optionalTexts,
   requiredText,
   type Json,
 } from '../shape.ts';
@@ -25,6 +26,22 @@ export function readAgentConversation(
     execution_status: optionalText(record, 'execution_status', subject),
     working_dir: workspace && optionalText(workspace, 'working_dir', `${subject}.workspace`),
     payload: record,
+  };
+}
+
+export type BackendConversationRecord = ReturnType<typeof readBackendConversation>;
+
+/** Interface 14.2: the record of a conversation where no app server has another one. */
+export function readBackendConversation(value: unknown, subject = 'conversation') {
+  const record = asRecord(value, subject);
+  const agent = optionalRecord(record, 'agent', subject);
+  const llm = agent && optionalRecord(agent, 'llm', `${subject}.agent`);
+  return {
+    id: requiredText(record, 'id', subject),
+    ...optionalTexts(record, ['title', 'created_at', 'updated_at'], subject),
+    ...readAgentConversation(record, subject),
+    tags: optionalRecord(record, 'tags', subject) ?? {},
+    model: llm && optionalText(llm, 'model', `${subject}.agent.llm`),
   };
 }
 

@@ -9,6 +9,7 @@ import {
   mapOf,
   number,
   oneOf,
+  openRecord,
   pageLimit,
   record,
   storableText,
@@ -28,7 +29,6 @@ const contentPart = record({
   image_urls: v.optional(list(text())),
 });
 
-/** `POST /api/conversations/{id}/events`. */
 export const sendMessage = record({
   role: v.optional(oneOf(ROLES), 'user'),
   content: v.optional(list(contentPart), []),
@@ -70,9 +70,10 @@ export const setSecurityAnalyzer = record({ security_analyzer: v.nullable(securi
 
 const numberOrNull = v.nullish(number());
 
-/** What the local service uses of an LLM of openhands-sdk; `timeout` in s, costs in USD. */
-export const llm = record({
+/** What the local service uses of an LLM of openhands-sdk; times in s, costs in USD. */
+export const llm = openRecord({
   model: v.nullish(text()),
+  model_canonical_name: v.nullish(text()),
   api_key: v.nullish(text()),
   base_url: v.nullish(text()),
   temperature: numberOrNull,
@@ -80,17 +81,40 @@ export const llm = record({
   max_input_tokens: numberOrNull,
   max_output_tokens: numberOrNull,
   num_retries: numberOrNull,
+  retry_multiplier: numberOrNull,
+  retry_min_wait: numberOrNull,
+  retry_max_wait: numberOrNull,
+  max_message_chars: numberOrNull,
   timeout: numberOrNull,
   input_cost_per_token: numberOrNull,
   output_cost_per_token: numberOrNull,
   extra_headers: v.nullish(mapOf(text())),
   stream: v.nullish(truth()),
+  api_mode: v.nullish(text()),
+  api_version: v.nullish(text()),
+  top_k: numberOrNull,
+  seed: numberOrNull,
+  reasoning_effort: v.nullish(text()),
+  reasoning_summary: v.nullish(text()),
+  extended_thinking_budget: numberOrNull,
+  enable_encrypted_reasoning: v.nullish(truth()),
+  caching_prompt: v.nullish(truth()),
+  native_tool_calling: v.nullish(truth()),
+  litellm_extra_body: v.nullish(dictionary()),
 });
 
-/** `POST …/switch_llm` */
-export const switchLlm = record({ llm: record({ ...llm.entries, model: text() }) });
+export const switchLlm = record({ llm: openRecord({ ...llm.entries, model: text() }) });
 
-/** `POST …/events/respond_to_confirmation`. */
+/** Of an agent (`kind`) or of its settings (`enabled`). `keep_first` counts the system prompt. */
+const condenser = openRecord({
+  kind: v.nullish(oneOf(['LLMSummarizingCondenser', 'NoOpCondenser'])),
+  enabled: v.nullish(truth()),
+  llm: v.nullish(llm),
+  max_size: numberOrNull,
+  max_tokens: numberOrNull,
+  keep_first: numberOrNull,
+});
+
 export const respondToConfirmation = record({
   accept: truth(),
   reason: v.optional(text(), 'User rejected the action.'),
@@ -108,7 +132,6 @@ export const updateConversation = record({
 /** `POST /local/…/user_command`, a route of the local service alone. */
 export const userCommand = record({ command: text() });
 
-/** `POST …/fork` */
 export const forkConversation = record({
   id: v.nullish(uuid()),
   title: v.nullish(v.pipe(text(), v.maxLength(200))),
@@ -117,13 +140,11 @@ export const forkConversation = record({
   from_event_id: v.nullish(text()),
 });
 
-/** `PATCH /api/settings` */
 export const settingsPatch = record({
   agent_settings_diff: v.nullish(dictionary()),
   conversation_settings_diff: v.nullish(dictionary()),
 });
 
-/** `PUT /api/settings/secrets` */
 export const secretPut = record({
   name: textLike(/^[A-Za-z][A-Za-z0-9_]{0,63}$/),
   value: storableText(),
@@ -138,6 +159,8 @@ const withModel = record({
   llm: v.nullish(llm),
   tools: v.nullish(list(record({ name: text() }))),
   mcp_config: v.nullish(dictionary()),
+  condenser: v.nullish(condenser),
+  tool_concurrency_limit: numberOrNull,
   agent_context: v.nullish(
     record({ system_message_suffix: v.nullish(text()), secrets: v.nullish(mapOf(secret)) }),
   ),
@@ -172,9 +195,12 @@ const startMembers = record({
   max_budget_per_task: numberOrNull,
   replay: v.nullish(list(dictionary())),
   llm_of_settings: v.nullish(truth()),
+  /** Relative to the working directory; it runs before the first step. */
+  setup_script: v.nullish(text()),
+  disabled_skills: v.nullish(list(v.unknown())),
 });
 
-/** `replay`, `llm_of_settings` and `max_budget_per_task` are of the local service alone. */
+/** The members from `max_budget_per_task` on are of the local service alone. */
 export const startConversation = v.pipe(
   startMembers,
   v.check(
@@ -193,7 +219,6 @@ export const bashCommand = record({
 
 const ORDERS = ['TIMESTAMP', 'TIMESTAMP_DESC'] as const;
 
-/** Query of `…/events/search` and `/count` */
 export const eventSearch = record({
   page_id: v.optional(text()),
   limit: v.optional(pageLimit(100), 100),
@@ -237,7 +262,6 @@ export const bashEventSearch = record({
 });
 
 export const pathQuery = record({ path: text() });
-/** Query of `/api/git/changes` and `/api/git/diff`. */
 export const refQuery = record({ path: text(), ref: v.optional(text()) });
 export const archiveQuery = record({
   ...refQuery.entries,
@@ -249,11 +273,14 @@ export const socketQuery = record({
   resend_mode: v.optional(oneOf(['all', 'since'])),
   resend_all: v.optional(truth()),
   after_timestamp: v.optional(time()),
+  /** Of the local service alone: genuine servers send the parts of an answer to all. */
+  deltas: v.optional(truth()),
 });
 
 export type ConfirmationPolicyRequest = v.InferOutput<typeof confirmationPolicy>;
 export type MessageContent = v.InferOutput<typeof contentPart>;
 export type Llm = v.InferOutput<typeof llm>;
+export type Condenser = v.InferOutput<typeof condenser>;
 export type StartConversation = v.InferOutput<typeof startConversation>;
 export type ForkConversation = v.InferOutput<typeof forkConversation>;
 export type SecretInput = v.InferOutput<typeof secret>;

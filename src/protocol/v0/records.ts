@@ -33,7 +33,6 @@ export function readConversationInfo(value: unknown, subject = 'conversation') {
   };
 }
 
-/** Interface 7.6. */
 export type EventRecordV0 = ReturnType<typeof readEventV0>;
 
 export function readEventV0(value: unknown, subject = 'event') {

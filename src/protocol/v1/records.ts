@@ -87,7 +87,6 @@ export function readSpec(value: unknown, subject = 'spec') {
   };
 }
 
-/** Interface 7.2. */
 export type EventRecord = ReturnType<typeof readEvent>;
 
 export function readEvent(value: unknown, subject = 'event') {

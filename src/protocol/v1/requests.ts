@@ -80,7 +80,7 @@ const initialMessage = record({
   run: v.optional(truth(), false),
 });
 
-/** `replay_json`, `sandbox_spec_id` and `confirmation_policy` are this service's own extensions. */
+/** The last five are this service's own extensions. */
 export const appConversationStart = record({
   sandbox_id: maybe(text()),
   conversation_id: maybe(uuid()),
@@ -116,6 +116,8 @@ export const appConversationStart = record({
   replay_json: maybe(text()),
   sandbox_spec_id: maybe(text()),
   confirmation_policy: maybe(confirmationPolicy),
+  workspace_commit: maybe(text()),
+  workspace_dependencies: maybe(truth()),
 });
 export type AppConversationStart = v.InferOutput<typeof appConversationStart>;
 
@@ -166,7 +168,6 @@ export const startTaskSearchQuery = record({
   ),
 });
 
-/** Interface section 7.2. */
 export const EVENT_KINDS = [
   'ServerErrorEvent',
   'ACPToolCallEvent',
@@ -255,7 +256,6 @@ const SETTING_SCHEMAS = {
 export const settingSchema = ({ type, choices }: Setting): v.GenericSchema =>
   type === 'string' && choices !== null ? oneOf(choices) : SETTING_SCHEMAS[type]();
 
-/** The settings at the top level of V1. */
 export const plainSettings = record({
   ...Object.fromEntries(
     PLAIN_SETTINGS.filter(({ servers }) => servers !== 'V0').map((row) => [

@@ -21,7 +21,6 @@ const TOOLS = ['file_editor', 'terminal'];
 
 const status = v.object(texts('status'));
 
-/** A caller `local app server` is the app server of the service, for a request of a client. */
 export const AGENT_ROUTES: readonly Route<AgentContext>[] = [
   route('GET /openapi.json', {
     callers: 'acs (probe)',

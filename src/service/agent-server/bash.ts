@@ -113,7 +113,6 @@ export class BashService {
     };
   }
 
-  /** `since`: the time from which kept events are sent, empty for all; null: only new ones. */
   subscribe(client: WebSocket, since: string | null): void {
     const send = (event: BashEvent): void => {
       client.send(JSON.stringify(event));

@@ -6,8 +6,7 @@ import type { BashService } from './bash.ts';
 import type { Conversations } from './conversations.ts';
 
 export interface AgentContext {
-  config: Pick<WorkerConfig, 'session_api_key' | 'root' | 'fell_back'>;
-  /** The version of acs. */
+  config: Pick<WorkerConfig, 'session_api_key' | 'root' | 'fell_back' | 'spec'>;
   version: string;
   conversations: Conversations;
   bash: BashService;

@@ -5,7 +5,7 @@ import type { MessageContent } from '../../protocol/agent-server/requests.ts';
 import { EventClock } from '../lifecycle/clock.ts';
 import type { Situation } from '../agents/agent.ts';
 import { offeredTools } from '../agents/model/definitions.ts';
-import type { ModelConfig } from '../base/model-config.ts';
+import type { ModelConfig, Skill } from '../base/model-config.ts';
 import type { ConversationNotice } from '../base/worker-protocol.ts';
 import type { ModelUsage } from '../base/steps.ts';
 import {
@@ -24,7 +24,9 @@ import {
   stateUpdate,
   statsUpdate,
   systemPromptEvent,
+  textContent,
 } from './events.ts';
+import { triggeredBy } from './instructions.ts';
 
 const REPLAY_PROMPT =
   'You work in a sandbox with a terminal and a file editor. Carry out what the user asks ' +
@@ -32,6 +34,7 @@ const REPLAY_PROMPT =
 const LONGEST_TITLE = 60;
 
 export interface ConversationListener {
+  readonly wantsDeltas: boolean;
   onEvents: (runEnded: boolean) => void;
   onPassing: (event: NewEvent) => void;
   onGone: () => void;
@@ -130,23 +133,40 @@ export class Conversation {
       this.#model === null
         ? systemPromptEvent(REPLAY_PROMPT, [])
         : systemPromptEvent(this.#model.system_prompt, offeredTools(this.#model.tools));
-    const first = this.log.lastSequence() === 0 ? [prompt] : [];
+    const first = this.#state.last_user_message_id === null ? [prompt] : [];
     if (['finished', 'error', 'stuck'].includes(execution_status)) this.setStatus('idle');
     const id = randomUUID();
-    this.record(
-      [...first, { ...messageEvent(role, content), id }, stateUpdate('last_user_message_id', id)],
-      {
-        last_user_message_id: id,
-        title: title ?? titleOf(this.masked(content.map((part) => part.text ?? '').join(' '))),
-      },
-    );
+    const skills = role === 'user' ? this.#skillsFor(content) : [];
+    const message = {
+      ...messageEvent(role, content),
+      id,
+      activated_skills: skills.map(({ name }) => name),
+      extended_content: skills.flatMap(({ text }) => textContent(text)),
+    };
+    this.record([...first, message, stateUpdate('last_user_message_id', id)], {
+      last_user_message_id: id,
+      title: title ?? titleOf(this.masked(content.map((part) => part.text ?? '').join(' '))),
+    });
+  }
+
+  /** Each skill is added once. */
+  #skillsFor(content: MessageContent[]): Skill[] {
+    const words = content.map((part) => part.text ?? '').join('\n');
+    const skills = triggeredBy(this.#model?.skills ?? [], words);
+    if (skills.length === 0) return [];
+    const before = new Set([...this.history()].flatMap((event) => event['activated_skills']));
+    return skills.filter(({ name }) => !before.has(name));
+  }
+
+  /** A message of the service to the user and the model. */
+  notice(text: string): void {
+    this.record([messageEvent('system', textContent(this.masked(text)))]);
   }
 
   masked(text: string): string {
     return this.#mask.text(text);
   }
 
-  /** The event and the change of the state that record the usage of an answer. */
   used(usage: ModelUsage | undefined): { events: NewEvent[]; change: Partial<ConversationState> } {
     if (usage === undefined) return { events: [], change: {} };
     const metrics = addUsage(this.#state.metrics, usage);
@@ -184,17 +204,22 @@ export class Conversation {
     this.#mask = this.log.mask();
   }
 
-  /** Sends parts of answers. Null: no socket is open, or `llm.stream` is not set. */
+  /**
+   * Sends parts of answers: with `llm.stream` to each listener, else to those that want them. Null:
+   * `llm.stream` is false. A delta without a text begins an answer, as on genuine servers.
+   */
   get onText(): Situation['onText'] {
-    if (this.#model?.llm.stream !== true || this.listeners.size === 0) return null;
+    const stream = this.#model?.llm.stream;
+    if (this.#model === null || stream === false) return null;
     let rest = '';
-    return (text, isEnd = false) => {
+    return (text, at) => {
       let content: string;
-      [content, rest] = this.#mask.beginning(rest + text);
-      if (isEnd) [content, rest] = [content + rest, ''];
-      if (content === '') return;
+      [content, rest] = at === 'beginning' ? ['', ''] : this.#mask.beginning(rest + text);
+      if (at === 'end') [content, rest] = [content + rest, ''];
+      if (content === '' && at !== 'beginning') return;
       const event = { source: 'agent', content, kind: 'StreamingDeltaEvent' } as const;
-      for (const listener of this.listeners) listener.onPassing(event);
+      for (const listener of this.listeners)
+        if (stream === true || listener.wantsDeltas) listener.onPassing(event);
     };
   }
 

@@ -1,5 +1,4 @@
 import { readdirSync } from 'node:fs';
-import path from 'node:path';
 import type {
   ForkConversation,
   Llm,
@@ -18,9 +17,10 @@ import type { ModelConfig } from '../base/model-config.ts';
 import { readSteps, type ReplayStep } from '../base/steps.ts';
 import type { WorkerNotice } from '../base/worker-protocol.ts';
 import { ReplayAgent } from '../agents/agent.ts';
-import { type Instructions, systemPrompt } from '../agents/model/prompt.ts';
+import { systemPrompt } from '../agents/model/prompt.ts';
 import { LazyModelAgent } from './model-agent.ts';
 import { Conversation } from './conversation.ts';
+import type { Instructions } from './instructions.ts';
 import { LazyMcpClient } from './mcp.ts';
 import { RunLoop } from './run-loop.ts';
 import type { Sandbox } from '../isolation/sandbox.ts';
@@ -39,10 +39,6 @@ export interface ConversationStart {
   instructions: Instructions;
 }
 
-/** Files of the repository with instructions for the agent. */
-const INSTRUCTIONS = ['AGENTS.md', '.openhands/microagents/repo.md', '.openhands/instructions.md'];
-const LARGEST_INSTRUCTIONS = 1024 * 1024;
-
 export interface ConversationEntry {
   conversation: Conversation;
   loop: RunLoop;
@@ -52,9 +48,9 @@ export interface ConversationEntry {
 
 export interface ConversationsOptions {
   eventsDir: string;
-  /** The replay of conversations that are started without one; null: none. */
   defaultReplay: ReplayStep[] | null;
   llmOfSettings: () => Llm;
+  isIsolated: boolean;
   sandbox: Sandbox;
   nowMicroseconds: () => number;
   notify: (notice: WorkerNotice) => void;
@@ -99,16 +95,6 @@ export class Conversations {
   /** Whether a model, not a replay, drives the conversation that this request starts. */
   needsModel({ replay }: StartConversation): boolean {
     return replay == null && this.#options.defaultReplay === null;
-  }
-
-  async instructions(workingDir: string): Promise<Instructions> {
-    const { sandbox } = this.#options;
-    const texts = INSTRUCTIONS.map(async (name) => {
-      const file = path.posix.join(workingDir, name);
-      const bytes = await sandbox.readFile(file, LARGEST_INSTRUCTIONS).catch(() => '');
-      return [name, bytes.toString()] as const;
-    });
-    return (await Promise.all(texts)).filter(([, text]) => text.trim() !== '');
   }
 
   /** The id must not be in use. Throws ReplayError when the steps are invalid. */
@@ -196,13 +182,14 @@ export class Conversations {
   }
 
   #keep(state: ConversationState, log: EventLog): ConversationEntry {
-    const { nowMicroseconds, notify, sandbox, llmOfSettings } = this.#options;
+    const { nowMicroseconds, notify, sandbox, llmOfSettings, isIsolated } = this.#options;
     const conversation = new Conversation(state, log, nowMicroseconds, notify);
     const replay = log.read('replay');
     const mcp = new LazyMcpClient(conversation, sandbox);
     const model = replay === null ? new LazyModelAgent(conversation, mcp, llmOfSettings) : null;
     const agent = model ?? new ReplayAgent(replay ?? []);
-    const loop = new RunLoop(conversation, agent, new Tools(sandbox, conversation, mcp));
+    const tools = new Tools(sandbox, conversation, mcp);
+    const loop = new RunLoop(conversation, agent, tools, isIsolated);
     const entry = { conversation, loop, model, mcp };
     this.#entries.set(conversation.id, entry);
     return entry;
@@ -215,7 +202,9 @@ function modelConfig({ body, agent, workingDir, instructions }: ConversationStar
     llm: agent?.llm ?? {},
     tools: agent?.tools?.map(({ name }) => name) ?? null,
     mcp_config: agent?.mcp_config ?? {},
-    system_prompt: systemPrompt(workingDir, instructions, suffix),
+    condenser: agent?.condenser,
+    system_prompt: systemPrompt(workingDir, instructions.text, suffix),
+    skills: instructions.skills,
     of_settings: body.llm_of_settings === true,
   };
 }

@@ -10,6 +10,10 @@ const KEPT_VERSIONS = 10;
 const LONGEST_VIEW = 30_000;
 const LONGEST_LISTING = 500;
 const CONTEXT_LINES = 4;
+const SHOWN_LINES = 20;
+const LONGEST_LINE = 1000;
+/** The share of common words above which a line is like another. */
+const LEAST_LIKENESS = 0.5;
 
 export interface EditResult {
   text: string;
@@ -26,7 +30,6 @@ export function notEdited(path: string, text: string): EditResult {
 
 type Outcome = Pick<EditResult, 'text'> & Partial<EditResult>;
 type Command = (step: EditStep, file: string, signal?: AbortSignal) => Promise<Outcome>;
-/** The content after an edit, and the line where it differs first. */
 type Modify = (content: string, step: EditStep, file: string) => { after: string; line: number };
 
 /** The file editor tool. Its refusals are texts for the agent. */
@@ -133,14 +136,49 @@ export class Editor {
 const replaceOnce: Modify = (content, step, file) => {
   const old = withLineEnds(required(step, 'old_str'), content);
   const [before = '', rest, ...more] = old === '' ? [content] : content.split(old);
-  if (rest === undefined) refuse(`No replacement: old_str does not occur in ${file}.`);
+  if (rest === undefined)
+    refuse(`No replacement: old_str does not occur in ${file}.${nearest(content, old)}`);
   if (more.length > 0) {
-    const times = String(more.length + 1);
-    refuse(`No replacement: old_str occurs ${times} times in ${file}; make it unique.`);
+    const lines = linesAfter([before, rest, ...more.slice(0, -1)], old);
+    refuse(`No replacement: old_str occurs at the lines ${lines} of ${file}; make it unique.`);
   }
   const after = before + withLineEnds(step.new_str ?? '', content) + rest;
   return { after, line: before.split('\n').length };
 };
+
+/** The lines where a text begins; `parts`: what is before each. */
+function linesAfter(parts: readonly string[], text: string): string {
+  let line = 1;
+  const lines = parts.map((part, index) => {
+    line += countOf(part, '\n') + (index === 0 ? 0 : countOf(text, '\n'));
+    return String(line);
+  });
+  const rest = lines.length - SHOWN_LINES;
+  return lines.slice(0, SHOWN_LINES).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+}
+
+function countOf(text: string, part: string): number {
+  return text.split(part).length - 1;
+}
+
+/** The lines that are most like the beginning of a text that does not occur; empty: none is. */
+function nearest(content: string, text: string): string {
+  const words = wordsOf(text.split('\n').find((line) => line.trim() !== '') ?? '');
+  let best = { line: 0, likeness: LEAST_LIKENESS };
+  for (const [index, line] of linesOf(content).entries()) {
+    const own = wordsOf(line);
+    const common = [...own].filter((word) => words.has(word)).length;
+    const likeness = (2 * common) / (own.size + words.size);
+    if (likeness > best.likeness) best = { line: index + 1, likeness };
+  }
+  if (best.line === 0) return '';
+  const last = best.line + countOf(text, '\n') + CONTEXT_LINES;
+  return ` The nearest lines:\n${numbered(content, Math.max(1, best.line - CONTEXT_LINES), last)}`;
+}
+
+function wordsOf(line: string): Set<string> {
+  return new Set(cut(line, LONGEST_LINE).match(/\w+|[^\w\s]/g));
+}
 
 const insertAfterLine: Modify = (content, step, file) => {
   const text = withLineEnds(required(step, 'new_str'), content);

@@ -12,14 +12,13 @@ import type { RunLoop } from './run-loop.ts';
 import { conversationView } from './views.ts';
 
 const BATCH = 50;
-/**
- * openhands-sdk 1.58.0 ignores a full state that arrives before it has read the answer to `POST
- * …/run`; a short run has ended by then. Genuine servers send the state 33 ms after the end.
- */
+// openhands-sdk 1.58.0 ignores a full state that arrives before it has read the answer to `POST
+// …/run`; a short run has ended by then. Genuine servers send the state 33 ms after the end.
 const STATE_AFTER_MS = 100;
 
 /** A position in the log of a conversation that advances as the socket of its client writes. */
 export class EventFeed implements ConversationListener {
+  readonly wantsDeltas: boolean;
   readonly #client: WebSocket;
   readonly #conversation: Conversation;
   readonly #loop: RunLoop;
@@ -29,7 +28,12 @@ export class EventFeed implements ConversationListener {
   #timer: NodeJS.Timeout | undefined;
 
   /** `since`: the time from which stored events are sent, empty for all; null: only new ones. */
-  constructor(client: WebSocket, { conversation, loop }: ConversationEntry, since: string | null) {
+  constructor(
+    client: WebSocket,
+    { conversation, loop }: ConversationEntry,
+    { since, deltas }: { since: string | null; deltas: boolean },
+  ) {
+    this.wantsDeltas = deltas;
     this.#client = client;
     this.#conversation = conversation;
     this.#loop = loop;

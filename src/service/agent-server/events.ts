@@ -1,7 +1,13 @@
 /** The events of agent server 1.34.0, without members that are null. */
 import { randomUUID } from 'node:crypto';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
-import type { CondensationStep, InvalidStep, ToolStep } from '../base/steps.ts';
+import type {
+  CondensationStep,
+  InvalidStep,
+  Reasoning,
+  RetryStep,
+  ToolStep,
+} from '../base/steps.ts';
 import type { BuiltInTool } from '../agents/model/definitions.ts';
 import { type Metrics, shownMetrics } from '../storage/conversation-state.ts';
 import { shortened } from '../../base/text/well-formed.ts';
@@ -33,16 +39,37 @@ export function textContent(text: string): { cache_prompt: boolean; type: 'text'
   return [{ cache_prompt: false, type: 'text', text }];
 }
 
-export function messageEvent(role: string, content: MessageContent[]): NewEvent {
+export function messageEvent(
+  role: string,
+  content: MessageContent[],
+  reasoning?: Reasoning,
+): NewEvent {
   const parts = content.map((part) => ({ cache_prompt: false, ...part }));
   const source = { user: 'user', assistant: 'agent' }[role] ?? 'environment';
   return {
     source: source as NewEvent['source'],
-    llm_message: { role, content: parts, thinking_blocks: [] },
+    llm_message: { role, content: parts, ...reasoningMembers(reasoning) },
     activated_skills: [],
     extended_content: [],
     kind: 'MessageEvent',
   };
+}
+
+function reasoningMembers(reasoning?: Reasoning) {
+  const { text, thinking_blocks = [], responses_reasoning_item: item } = reasoning ?? {};
+  return {
+    ...(text && { reasoning_content: text }),
+    thinking_blocks,
+    ...(item && { responses_reasoning_item: item }),
+  };
+}
+
+/** The request has the role of a user for the model; its source is not the user. */
+export function retryEvents(step: RetryStep & { reasoning?: Reasoning }): NewEvent[] {
+  const { text, request, reasoning } = step;
+  const asked = messageEvent('user', textContent(request));
+  const said = text.trim() === '' ? [] : [messageEvent('assistant', textContent(text), reasoning)];
+  return [...said, { ...asked, source: 'environment' }];
 }
 
 export function stateUpdate(key: string, value: unknown): NewEvent {
@@ -67,8 +94,7 @@ export function actionEvent(
     id: action_id,
     source: 'agent',
     thought: textContent(step.type === 'think' ? '' : step.thought),
-    ...(step.call?.reasoning && { reasoning_content: step.call.reasoning }),
-    thinking_blocks: [],
+    ...reasoningMembers(step.call?.reasoning),
     ...(step.type !== 'invalid' && { action: { ...parameters, kind: ACTIONS[step.type] } }),
     tool_name: name,
     tool_call_id: id,

@@ -86,7 +86,7 @@ export async function gitChanges(
   folder: string,
   ref: string | null,
 ): Promise<GitChange[]> {
-  const root = path.resolve((await sandbox.folders()).workingDir, folder);
+  const root = sandbox.inWorkspace((await sandbox.folders()).workingDir, folder);
   let changes = await changesOf(sandbox, root, ref);
   if (changes === null) {
     changes = [];
@@ -136,7 +136,7 @@ export async function gitDiff(
   file: string,
   ref: string | null,
 ): Promise<{ original: string | null; modified: string | null }> {
-  const absolute = path.resolve((await sandbox.folders()).workingDir, file);
+  const absolute = sandbox.inWorkspace((await sandbox.folders()).workingDir, file);
   const modified = await sandbox
     .readFile(absolute, LARGEST_DIFFED_FILE)
     .catch(onRefusal('not-found', () => null));
@@ -160,7 +160,7 @@ export async function gitDelta(
   ref: string | null,
 ): Promise<string> {
   const { workingDir, scratch } = await sandbox.folders();
-  const root = path.resolve(workingDir, folder);
+  const root = sandbox.inWorkspace(workingDir, folder);
   const { exitCode, stdout } = await script(sandbox, DELTA, [root, ref ?? '', scratch]);
   if (exitCode === NO_REPOSITORY)
     throw new IsolationError('invalid', `Not a git repository: ${root}`);

@@ -4,7 +4,7 @@ import type { McpTools } from '../agents/model/agent.ts';
 import type { McpTool } from '../agents/model/tools.ts';
 import type { McpStep } from '../base/steps.ts';
 import type { Conversation } from './conversation.ts';
-import { messageEvent, textContent } from './events.ts';
+import { textContent } from './events.ts';
 import type { Sandbox } from '../isolation/sandbox.ts';
 import { BoundedText, KEPT_OUTPUT } from './shell.ts';
 
@@ -15,7 +15,6 @@ type Content =
   | ReturnType<typeof textContent>[number]
   | { cache_prompt: boolean; type: 'image'; image_urls: string[] };
 
-/** Loads the client of MCP on first use, and only where the conversation has servers. */
 export class LazyMcpClient implements McpTools {
   readonly #conversation: Conversation;
   readonly #sandbox: Sandbox;
@@ -65,10 +64,7 @@ export class LazyMcpClient implements McpTools {
         sandbox: this.#sandbox,
         workingDir: this.#conversation.state.working_dir,
         secrets: () => this.#conversation.environment,
-        notice: (text) => {
-          const content = textContent(this.#conversation.masked(text));
-          this.#conversation.record([messageEvent('system', content)]);
-        },
+        notice: (text) => this.#conversation.notice(text),
       });
     });
     return this.#loaded;
@@ -76,7 +72,9 @@ export class LazyMcpClient implements McpTools {
 }
 
 /** Texts and images as openhands-sdk 1.58.0 has them, and the texts of embedded resources. */
-function contentOf({ content }: CallToolResult): Content[] {
+function contentOf({ content, structuredContent }: CallToolResult): Content[] {
+  if (content.length === 0 && structuredContent !== undefined)
+    return textContent(JSON.stringify(structuredContent));
   let size = 0;
   const parts = content.flatMap((block): Content[] => {
     if (block.type === 'text') return textContent(block.text);

@@ -59,7 +59,6 @@ export class LazyModelAgent implements Agent {
     });
   }
 
-  /** A text that does not enter the history, without secrets. Throws as `ask`. */
   async text(ask: (agent: ModelAgent) => Promise<ModelAnswer>): Promise<string> {
     const { text, usage } = await this.ask(ask);
     this.#conversation.record([], this.#conversation.used(usage).change);

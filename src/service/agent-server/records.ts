@@ -1,4 +1,3 @@
-/** The records that an agent server alone sends. */
 import * as v from 'valibot';
 import {
   dictionary,

@@ -1,4 +1,6 @@
 import type { Agent } from '../agents/agent.ts';
+import { isReadOrBuild } from '../agents/model/known-commands.ts';
+import { pricesOf } from '../base/known-models.ts';
 import { RISKS, type Step, type ToolStep } from '../base/steps.ts';
 import type { ConfirmationPolicy } from '../storage/conversation-state.ts';
 import { storageError } from '../storage/storage-error.ts';
@@ -12,6 +14,7 @@ import {
   messageEvent,
   newCause,
   type NewEvent,
+  retryEvents,
   stateUpdate,
   statsUpdate,
   textContent,
@@ -25,6 +28,10 @@ const NO_PRICE =
   'agent_settings.llm.input_cost_per_token and agent_settings.llm.output_cost_per_token, or ' +
   'unset max_budget_per_task.';
 
+const NO_COST =
+  'The cost of an earlier call is not known, because the model had no price or its endpoint ' +
+  'reported no tokens. Unset max_budget_per_task.';
+
 /** A request that the state of the conversation does not allow; becomes a 409. */
 export class ConflictError extends Error {}
 
@@ -34,15 +41,17 @@ type AfterStep = 'continue' | 'stop';
 export class RunLoop {
   readonly #conversation: Conversation;
   readonly #agent: Agent;
+  readonly #isIsolated: boolean;
   readonly tools: Tools;
   #running: Promise<void> | null = null;
   #abort = new AbortController();
   #isPausing = false;
   #halted = false;
 
-  constructor(conversation: Conversation, agent: Agent, tools: Tools) {
+  constructor(conversation: Conversation, agent: Agent, tools: Tools, isIsolated: boolean) {
     this.#conversation = conversation;
     this.#agent = agent;
+    this.#isIsolated = isIsolated;
     this.tools = tools;
   }
 
@@ -101,7 +110,6 @@ export class RunLoop {
     this.tools.mcp.close();
   }
 
-  /** Resolves when the current step has ended and the run has stopped. */
   async pause(): Promise<void> {
     if (this.#running !== null) {
       this.#isPausing = true;
@@ -112,6 +120,7 @@ export class RunLoop {
   }
 
   async interrupt(): Promise<void> {
+    this.tools.terminal.endLeft();
     if (this.#running === null) return;
     this.#abort.abort();
     await this.#running;
@@ -124,9 +133,8 @@ export class RunLoop {
   #launch(body: () => Promise<void>): void {
     this.#abort = new AbortController();
     this.#isPausing = false;
-    // The first message stores three events: the system prompt, itself, and its id in the state.
-    const isFirst = this.#conversation.log.lastSequence() <= 3;
-    const stats = isFirst ? [statsUpdate(this.#conversation.state.metrics)] : [];
+    const { metrics, steps_done } = this.#conversation.state;
+    const stats = steps_done === 0 ? [statsUpdate(metrics)] : [];
     this.#conversation.setStatus('running', stats);
     this.#running = body()
       .catch((error: unknown) => {
@@ -150,24 +158,26 @@ export class RunLoop {
 
   async #loop(): Promise<void> {
     const { max_iterations: limit } = this.#conversation.state;
+    const detail = `Agent reached maximum iterations limit (${limit}).`;
+    const limitError = conversationError('MaxIterationsReached', detail);
     for (let iteration = 0; !this.#halted; iteration += 1) {
       const { aborted } = this.#abort.signal;
       if (aborted || this.#isPausing)
         return this.#conversation.setStatus('paused', [aborted ? WAS_INTERRUPTED : PAUSED]);
       this.#agent.renew?.();
-      const reached = this.#budgetError() ?? (iteration < limit ? null : iterationsError(limit));
+      const reached = (await this.#budgetError()) ?? (iteration < limit ? null : limitError);
       if (reached !== null) return this.#conversation.setStatus('error', [reached]);
       if ((await this.#step()) === 'stop') return;
     }
   }
 
-  #budgetError(): NewEvent | null {
+  async #budgetError(): Promise<NewEvent | null> {
     const { model, state } = this.#conversation;
     const { accumulated_cost: cost, max_budget_per_task: budget } = state.metrics;
     if (budget === null) return null;
-    const { input_cost_per_token: input, output_cost_per_token: output } = model?.llm ?? {};
-    const hasPrice = model === null || (input != null && output != null);
-    if (cost === null || !hasPrice) return conversationError('MaxBudgetUnknown', NO_PRICE);
+    const hasPrice = model === null || (await pricesOf(model.llm)) !== null;
+    if (!hasPrice) return conversationError('MaxBudgetUnknown', NO_PRICE);
+    if (cost === null) return conversationError('MaxBudgetUnknown', NO_COST);
     const detail = `The agent has used its budget of $${budget} (max_budget_per_task).`;
     return cost >= budget ? conversationError('MaxBudgetReached', detail) : null;
   }
@@ -196,7 +206,7 @@ export class RunLoop {
     const steps_done = state.steps_done + 1;
     const { events: used, change } = this.#conversation.used(step.usage);
     if (step.type === 'message') {
-      const message = messageEvent('assistant', textContent(step.text));
+      const message = messageEvent('assistant', textContent(step.text), step.reasoning);
       this.#conversation.record([...used, message], { ...change, steps_done });
       return step.ends_turn ? this.#endTurn(answered) : 'continue';
     }
@@ -210,6 +220,10 @@ export class RunLoop {
       this.#conversation.record([...used, condensationEvent(step)], change);
       return 'continue';
     }
+    if (step.type === 'retry') {
+      this.#conversation.record([...used, ...retryEvents(step)], { ...change, steps_done });
+      return 'continue';
+    }
     const cause = newCause(step);
     if (step.type === 'invalid') {
       const events = [...used, actionEvent(step, cause), agentError(cause, step.error)];
@@ -217,7 +231,9 @@ export class RunLoop {
       return 'continue';
     }
     const pending = { ...change, pending_action_id: cause.action_id };
-    if (needsConfirmation(state.confirmation_policy, step)) {
+    const isKnown =
+      !this.#isIsolated && isReadOrBuild(step, state.working_dir, this.tools.terminal.folder);
+    if (needsConfirmation(state.confirmation_policy, step, this.#isIsolated, isKnown)) {
       // Written before its event: an action without its step could never be approved.
       this.#conversation.log.write('asked', step);
       const execution_status = 'waiting_for_confirmation';
@@ -259,15 +275,16 @@ export class RunLoop {
   }
 }
 
-function iterationsError(limit: number): NewEvent {
-  const detail = `Agent reached maximum iterations limit (${limit}).`;
-  return conversationError('MaxIterationsReached', detail);
-}
-
-function needsConfirmation(policy: ConfirmationPolicy, step: ToolStep): boolean {
+function needsConfirmation(
+  policy: ConfirmationPolicy,
+  step: ToolStep,
+  isIsolated: boolean,
+  isKnown: boolean,
+): boolean {
   if (step.type !== 'terminal' && step.type !== 'edit' && step.type !== 'mcp') return false;
   if (policy.kind !== 'ConfirmRisky') return policy.kind === 'AlwaysConfirm';
-  const { risk = 'UNKNOWN' } = step;
+  if (!isIsolated && !isKnown) return true;
+  const { risk = isIsolated ? 'UNKNOWN' : 'LOW' } = step;
   if (risk === 'UNKNOWN') return policy.confirm_unknown;
   return RISKS.indexOf(risk) >= RISKS.indexOf(policy.threshold);
 }

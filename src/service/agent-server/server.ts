@@ -26,6 +26,7 @@ export async function startWorker(
     defaultReplay: config.default_replay ?? null,
     llmOfSettings: () => v.parse(llm, readSettings(userStore().documents).agent.llm ?? {}),
     sandbox,
+    isIsolated: config.spec !== 'process',
     nowMicroseconds,
     notify,
   });

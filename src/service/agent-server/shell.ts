@@ -38,8 +38,11 @@ export interface ShellCommand {
   /** Characters kept of each stream at both ends; the part between is counted and dropped. */
   keepHead: number;
   keepTail: number;
+  /** Default: a text of its own. */
+  stdout?: BoundedText;
   timeoutMs: number;
   signal?: AbortSignal | undefined;
+  /** `text` is empty for what is not kept at the beginning. */
   onOutput?: ((stream: 'stdout' | 'stderr', text: string) => void) | undefined;
 }
 
@@ -53,7 +56,6 @@ export interface ShellSession {
   readonly id: string;
   cwd: string;
   env: Record<string, string> | null;
-  /** Functions, and variables that are not exported, as commands of bash. */
   definitions: string;
 }
 
@@ -64,9 +66,10 @@ export function notRun(stderr: string): ShellResult {
 /** A missing directory gives exit code -1. `session` null: a shell of its own. */
 export async function runShell(
   sandbox: Sandbox,
-  { command, cwd, env, merged, keepHead, keepTail, timeoutMs, signal, onOutput }: ShellCommand,
+  shellCommand: ShellCommand,
   session: ShellSession | null,
 ): Promise<ShellResult> {
+  const { command, cwd, env, merged, keepHead, keepTail, timeoutMs, signal } = shellCommand;
   const { scratch } = await sandbox.folders();
   const state = session && path.join(scratch, session.id);
   // The shell repeats a line with an error of syntax: each part has its own. A redirection of READ
@@ -74,7 +77,7 @@ export async function runShell(
   const lines = session && state ? [keeping(state, session.definitions, command)] : [];
   const script = `exec </dev/null${merged ? ' 2>&1' : ''}; ${[...lines, command].join('\n')}`;
   const texts = {
-    stdout: new BoundedText(keepHead, keepTail),
+    stdout: shellCommand.stdout ?? new BoundedText(keepHead, keepTail),
     stderr: new BoundedText(keepHead, keepTail),
   };
   const runIn = (folder: string): Promise<RunResult> =>
@@ -93,7 +96,7 @@ export async function runShell(
         signal,
         onOutput: (stream, data) => {
           const text = texts[stream].push(data);
-          if (text !== '') onOutput?.(stream, text);
+          shellCommand.onOutput?.(stream, text);
         },
       },
     );
@@ -161,11 +164,18 @@ export class BoundedText {
 
   end(): string {
     this.#add(this.#decoder.end());
+    return this.take();
+  }
+
+  /** The text since the last call. */
+  take(): string {
+    const head = this.#head;
     const rest = this.#tail.join('');
     const tail = cut(rest, -this.#keepTail);
     const dropped = this.#dropped + rest.length - tail.length;
-    if (dropped === 0) return this.#head + tail;
-    return `${this.#head}\n[... ${dropped} characters of output left out ...]\n${tail}`;
+    [this.#head, this.#tail, this.#tailLength, this.#dropped] = ['', [], 0, 0];
+    if (dropped === 0) return head + tail;
+    return `${head}\n[... ${dropped} characters of output left out ...]\n${tail}`;
   }
 
   #add(text: string): string {

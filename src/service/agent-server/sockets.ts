@@ -26,8 +26,8 @@ interface Subscription {
   topic: string;
   /** Undefined: the first frame has the key. */
   key: string | undefined;
-  /** The time from which stored events are sent, empty for all; null: only new ones. */
   since: string | null;
+  deltas: boolean;
 }
 
 /** The web sockets of interface section 7.3, and `/sockets/exec` of the local service alone. */
@@ -43,7 +43,6 @@ export class Sockets {
     this.#onCount = onCount;
   }
 
-  /** The `upgrade` listener. */
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => undefined);
     const subscription = readUpgrade(request);
@@ -105,7 +104,7 @@ export class Sockets {
     });
   }
 
-  #subscribe(client: WebSocket, { topic, since }: Subscription): void {
+  #subscribe(client: WebSocket, { topic, since, deltas }: Subscription): void {
     const { conversations, bash, sandbox } = this.#context;
     const subscribers = this.#subscribers.get(topic) ?? 0;
     const entry = conversations.get(topic);
@@ -113,7 +112,7 @@ export class Sockets {
     else if (topic === 'bash-events') bash.subscribe(client, since);
     else if (topic === 'exec') new ProgramSession(client, sandbox);
     else if (entry === null) client.close(4004, 'Conversation not found');
-    else new EventFeed(client, entry, since);
+    else new EventFeed(client, entry, { since, deltas });
     if (client.readyState !== client.OPEN) return;
     const count = (change: 1 | -1): void => {
       this.#subscribers.set(topic, (this.#subscribers.get(topic) ?? 0) + change);
@@ -137,7 +136,8 @@ function readUpgrade({ url, headers }: IncomingMessage): Subscription | string {
   const { host, origin, 'x-session-api-key': keyOfHeader } = headers;
   if (!query.ok || forbidden(host, origin, '127.0.0.1') !== null) return FORBIDDEN;
   const key = query.value.session_api_key ?? keyOfHeader?.toString();
-  return { path: pathname, topic, key, since: sinceOf(query.value) };
+  const { deltas = false } = query.value;
+  return { path: pathname, topic, key, since: sinceOf(query.value), deltas };
 }
 
 function sinceOf({ resend_mode, resend_all, after_timestamp }: SocketQuery): string | null {

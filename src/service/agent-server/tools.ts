@@ -1,35 +1,26 @@
-import { randomUUID } from 'node:crypto';
-import path from 'node:path';
 import type { Task, ToolStep } from '../base/steps.ts';
 import { IsolationError } from '../isolation/connection.ts';
 import type { Conversation } from './conversation.ts';
 import { Editor, notEdited } from './editor.ts';
 import { actionEvent, type Cause, newCause, type NewEvent, textContent } from './events.ts';
 import type { LazyMcpClient } from './mcp.ts';
+import { movedPath } from './recorded-paths.ts';
 import type { Sandbox } from '../isolation/sandbox.ts';
-import { KEPT_OUTPUT, notRun, runShell, type ShellSession } from './shell.ts';
-
-const COMMAND_TIMEOUT_SECONDS = 600;
-const RECORDED_ROOTS = ['/workspace/project', '/workspace'];
+import { Terminal } from './terminal.ts';
 
 export class Tools {
   readonly mcp: LazyMcpClient;
+  readonly terminal: Terminal;
   readonly #sandbox: Sandbox;
   readonly #conversation: Conversation;
   readonly #editor: Editor;
-  #session: ShellSession;
 
   constructor(sandbox: Sandbox, conversation: Conversation, mcp: LazyMcpClient) {
     this.#sandbox = sandbox;
     this.mcp = mcp;
     this.#conversation = conversation;
     this.#editor = new Editor(sandbox);
-    this.#session = this.#newSession();
-  }
-
-  #newSession(): ShellSession {
-    const { working_dir: cwd } = this.#conversation.state;
-    return { id: randomUUID(), cwd, env: null, definitions: '' };
+    this.terminal = new Terminal(sandbox, conversation);
   }
 
   /** The observation of a step. Null: the signal has interrupted it and ended its processes. */
@@ -55,42 +46,7 @@ export class Tools {
       signal: AbortSignal,
     ) => Promise<Record<string, unknown> | null>;
   } = {
-    terminal: async (step, signal) => {
-      if (step.reset) this.#session = this.#newSession();
-      const { environment: env, state } = this.#conversation;
-      const command = {
-        command: step.command,
-        cwd: state.working_dir,
-        env,
-        merged: true,
-        keepHead: KEPT_OUTPUT / 2,
-        keepTail: KEPT_OUTPUT / 2,
-        timeoutMs: (step.timeout_seconds ?? COMMAND_TIMEOUT_SECONDS) * 1000,
-        signal,
-      };
-      const { exitCode, timedOut, pid, killed, stdout, stderr } = step.is_input
-        ? notRun('No command is running that could read this input.')
-        : await runShell(this.#sandbox, command, this.#session).catch((error: unknown) => {
-            const { code, message } = refusal(error, signal);
-            const ended = `Everything in the sandbox was ended while the command ran (${message}).`;
-            return notRun(code === 'gone' ? ended : message);
-          });
-      if (killed && signal.aborted) return null;
-      const suffix = timedOut
-        ? '\n[The command ran longer than its time limit and was ended.]'
-        : `\n[The command completed with exit code ${exitCode}.]`;
-      const working_dir = this.#session.cwd;
-      return {
-        content: this.#content(`${stdout}${stderr}`.replace(/\r?\n$/, '')),
-        is_error: false,
-        command: step.command,
-        exit_code: exitCode,
-        timeout: timedOut,
-        metadata: { exit_code: exitCode, pid, working_dir, prefix: '', suffix },
-        kind: 'TerminalObservation',
-      };
-    },
-
+    terminal: (step, signal) => this.terminal.execute(step, signal),
     edit: async (step, signal) => {
       const { working_dir } = this.#conversation.state;
       const result = await this.#sandbox
@@ -98,7 +54,7 @@ export class Tools {
         .then(({ home }) => {
           // A shell reads `~` as the home.
           const named = step.path.replace(/^(~|\$HOME|\$\{HOME\})(?=\/|$)/, () => home);
-          const file = path.resolve(working_dir, rebase(named, working_dir));
+          const file = movedPath(this.#sandbox.inWorkspace(working_dir, named), working_dir);
           return this.#editor.edit(step, file, signal);
         })
         .catch((error: unknown) => notEdited(step.path, refusal(error, signal).message));
@@ -169,18 +125,4 @@ function plannedTasks(conversation: Conversation): Task[] {
 function refusal(error: unknown, signal: AbortSignal): IsolationError {
   if (signal.aborted || !(error instanceof IsolationError)) throw error;
   return error;
-}
-
-/** The path in this workspace for a path of a recorded trajectory. */
-function rebase(recorded: string, workingDir: string): string {
-  if (!path.isAbsolute(recorded) || isWithin(recorded, workingDir)) return recorded;
-  const root = RECORDED_ROOTS.find((folder) => isWithin(recorded, folder));
-  if (root === undefined) return recorded;
-  const rest = path.relative(root, recorded);
-  const name = path.basename(workingDir);
-  return path.join(workingDir, isWithin(rest, name) ? rest.slice(name.length) : rest);
-}
-
-function isWithin(file: string, folder: string): boolean {
-  return file === folder || file.startsWith(`${folder.replace(/\/$/, '')}/`);
 }

@@ -5,8 +5,8 @@ export interface Situation {
   /** The number of steps that have ended: with an observation, a rejection or a message. */
   done: number;
   history: () => Iterable<StoredEvent>;
-  /** Called with each part of an answer, and at its end; null: no client receives parts. */
-  onText: ((text: string, isEnd?: boolean) => void) | null;
+  /** Called for each part of an answer, and at its ends; null: no client receives parts. */
+  onText: ((text: string, at?: 'beginning' | 'end') => void) | null;
 }
 
 /** Decides the next step; run-loop.ts handles confirmation, limits, pause and crash. */

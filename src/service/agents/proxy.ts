@@ -4,10 +4,7 @@ import type { Dispatcher, fetch as ProxyFetch } from 'undici';
 let loaded: Promise<{ direct: Dispatcher; proxied: Dispatcher; send: typeof ProxyFetch }> | null =
   null;
 
-/**
- * As fetch, through the proxy that the environment names; loopback is reached directly.
- * `hasOwnTimeout`: without the limits of fetch, 300 s for the headers and between two pieces.
- */
+/** `hasOwnTimeout`: without the limits of fetch, 300 s for the headers and between two pieces. */
 export async function fetchByProxy(
   input: Parameters<typeof fetch>[0],
   init?: Parameters<typeof fetch>[1],

@@ -12,8 +12,8 @@ import { ForgejoError } from '../settings/forgejo.ts';
 import { conversationRoutesV0 } from './routes/conversations-v0.ts';
 import { conversationRoutesV1 } from './routes/conversations-v1.ts';
 import { eventRoutesV0 } from './routes/events-v0.ts';
-import { pageRoutes } from './routes/page.ts';
-import { sandboxRoutes } from './routes/sandboxes.ts';
+import { exchangeLink, pageRoutes, requirePageCookie } from './routes/page.ts';
+import { requireSandboxKey, sandboxRoutes } from './routes/sandboxes.ts';
 import { secretRoutes } from './routes/secrets.ts';
 import { settingsRoutes } from './routes/settings.ts';
 
@@ -72,6 +72,11 @@ export function createApp(context: AppContext): Hono {
     host: context.host,
     key: context.key,
     acceptsBearer: true,
+    access: {
+      sandboxKey: requireSandboxKey,
+      pageCookie: requirePageCookie,
+      pageLink: exchangeLink,
+    },
     maxBodyBytes: MAX_BODY_BYTES,
     faults: faults.length > 0 ? createFaultRules(faults, context.log) : null,
     onBegin: () => activity.begin(),

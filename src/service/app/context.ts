@@ -33,7 +33,6 @@ type SandboxOptions = Pick<SupervisorOptions, 'env' | 'limits' | 'maxRunning' | 
 
 export type AppContext = ReturnType<typeof createAppContext>;
 
-/** What the routes of an app server work with, on the data directory of `paths`. */
 export function createAppContext(
   options: AppOptions,
   paths: ReturnType<typeof dataPaths>,
@@ -67,8 +66,14 @@ export function createAppContext(
     pages,
     activity: createActivity(clock),
     readV0Events: createV0EventReader(logs),
-    /** RFC 3339. */
     startedAt: clock.stamp(),
+    isBusy: (): boolean =>
+      store.conversations.countRunning() > 0 ||
+      // A start may take longer than the timeout, for example with a clone of a large repository.
+      store.startTasks.unfinished().length > 0 ||
+      supervisor.subscribers() > 0 ||
+      // A page is a client while its browser shows it: a hidden one has no connection.
+      pages.viewers() > 0,
     /** Ends starts, sandboxes and open pages; the routes still answer. */
     async stop(): Promise<void> {
       pages.close();

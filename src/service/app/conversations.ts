@@ -11,7 +11,6 @@ import type { AppContext } from './context.ts';
 
 export type SandboxState = SandboxRow['status'] | 'MISSING';
 
-/** The sandbox of a conversation, and what its status is for that conversation. */
 export function sandboxOf(
   row: ConversationRow,
   { store }: Pick<AppContext, 'store'>,
@@ -21,7 +20,6 @@ export function sandboxOf(
   return { sandbox, state: ofStart[row.start_state] ?? sandbox?.status ?? 'MISSING' };
 }
 
-/** Sends a request to the agent server of a sandbox. `refusal`: the error if it is unreachable. */
 export async function sendTo(
   { supervisor }: Pick<AppContext, 'supervisor'>,
   sandboxId: string,

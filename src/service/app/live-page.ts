@@ -10,6 +10,7 @@ import {
   endMessage,
   factsMessage,
   livePageParts,
+  moreSteps,
   stepsMessage,
 } from '../../page/live.ts';
 import type { Markup } from '../../page/markup.ts';
@@ -31,22 +32,50 @@ export function livePage(
   row: ConversationRow,
 ): AsyncGenerator<string, void, void> {
   const reader = new EventReader(context, row.id);
-  let position = 0;
+  let after = 0;
+  let until = 0;
   return livePageParts(
     {
       conversation: pageFacts(row, context, reader),
       async *events() {
-        for (let events = null; events === null || events.length > 0;) {
-          ({ events, position } = reader.after(position));
-          yield events;
-        }
+        const first = reader.after(0);
+        after = first.position;
+        until = Math.max(after, reader.last());
+        yield first.events;
       },
       // A message of the agent during a run is not its final answer.
       answer: () => Promise.resolve(row.execution_status === 'running' ? null : reader.answer()),
       diff: () => pageChanges(context, row, reader),
     },
-    () => position,
+    () => ({ after, until }),
   );
+}
+
+/** Steps of a range, with what loads those that follow. */
+export async function moreOfPage(
+  context: AppContext,
+  row: ConversationRow,
+  { after, until }: { after: number; until: number },
+): Promise<string> {
+  const reader = new EventReader(context, row.id);
+  const steps = await stepReaderAt(reader, row, after);
+  const { events, position } = reader.after(after, Math.max(0, Math.min(BATCH, until - after)));
+  let items = '';
+  for (const event of events) items += (await steps.read(event))?.html ?? '';
+  const rest = events.length === 0 ? null : moreSteps({ after: position, until });
+  return items + (rest?.html ?? '');
+}
+
+/** It has read the events before: the first step has a duration too. */
+async function stepReaderAt(
+  reader: EventReader,
+  row: ConversationRow,
+  position: number,
+): Promise<ReturnType<typeof createStepReader>> {
+  const steps = createStepReader(row.created_at);
+  const from = Math.max(0, position - 50);
+  for (const event of reader.after(from, position - from).events) await steps.read(event);
+  return steps;
 }
 
 /** `isAgain`: a reconnection, which may lack an answer or changes that followed `position`. */
@@ -59,10 +88,12 @@ export async function* liveMessages(
   const reader = new EventReader(context, id);
   let { position, isAgain: isStale } = from;
   let shownFacts = '';
+  let steps: ReturnType<typeof createStepReader> | null = null;
   for (;;) {
     const row = context.store.conversations.get(id);
     if (row === null) return yield endMessage('This conversation was deleted.');
-    const after = yield* stepMessages(reader, row, position);
+    steps ??= await stepReaderAt(reader, row, position);
+    const after = yield* stepMessages(reader, steps, position);
     isStale ||= after !== position;
     position = after;
     const facts = factsMessage(pageFacts(row, context, reader));
@@ -85,10 +116,9 @@ export async function* liveMessages(
 
 async function* stepMessages(
   reader: EventReader,
-  row: ConversationRow,
+  steps: ReturnType<typeof createStepReader>,
   from: number,
 ): AsyncGenerator<string, number, void> {
-  const steps = createStepReader(row.created_at);
   for (let next = reader.after(from); ; next = reader.after(next.position)) {
     if (next.events.length === 0) return next.position;
     const items: (Markup | null)[] = [];
@@ -142,7 +172,6 @@ export async function workspacePatch(
 
 type Status = PageFacts['status'];
 
-/** Execution statuses that the page names differently. */
 const OF_RUN: Partial<Record<ExecutionStatus, Status>> = {
   waiting_for_confirmation: 'waiting',
   error: 'failed',
@@ -188,12 +217,14 @@ export function pageFacts(
   context: Pick<AppContext, 'store'>,
   events: Pick<EventReader, 'newest'>,
 ): PageFacts {
-  const status = statusOf(row, sandboxOf(row, context).state);
+  const { state } = sandboxOf(row, context);
+  const status = statusOf(row, state);
   const { accumulated_cost = null, accumulated_token_usage: usage } = row.metrics ?? {};
   return {
     id: row.id,
     title: row.title,
     status,
+    sandbox_status: state.toLowerCase() as PageFacts['sandbox_status'],
     reason: failureReason(row, status, events),
     waiting_for: WAITING_FOR[status] ?? null,
     cost_usd: accumulated_cost,
@@ -224,8 +255,12 @@ export class EventReader {
     this.#sandboxKey = sandboxes.get(sandboxId)?.session_api_key ?? '';
   }
 
-  after(position: number): { events: PageEvent[]; position: number } {
-    const rows = this.#read((log) => log.readAfter(position, BATCH)) ?? [];
+  last(): number {
+    return this.#read((log) => log.lastSequence()) ?? 0;
+  }
+
+  after(position: number, most = BATCH): { events: PageEvent[]; position: number } {
+    const rows = this.#read((log) => log.readAfter(position, most)) ?? [];
     const events = this.#shown(rows.map(({ json }) => parseStored<StoredEvent>(json)));
     return { events, position: rows.at(-1)?.sequence ?? position };
   }
@@ -243,7 +278,6 @@ export class EventReader {
     }
   }
 
-  /** The answer of the agent to the latest message; null: none yet. */
   answer(): string | null {
     for (const events of this.#pages({ order: 'desc' })) {
       for (const event of events) {

@@ -28,9 +28,8 @@ export function createPages(clock: Pick<Clock, 'now'>) {
     const isOfPage = entry?.kind === kind && entry.conversationId === conversationId;
     return isOfPage && clock.now() < entry.endsAtMs;
   };
-  const viewers = new Set<(state: ViewerState) => void>();
-  let isClosed = false;
   return {
+    ...createViewers(),
     /** The token of a link to the page of a conversation: valid once, for `LINK_SECONDS`. */
     createLink: (conversationId: string): string => create('link', conversationId, LINK_SECONDS),
     /** The token of a session; null: the link was used, has expired, or names another page. */
@@ -41,7 +40,13 @@ export function createPages(clock: Pick<Clock, 'now'>) {
     },
     isAllowed: (conversationId: string, session: string | undefined): boolean =>
       session !== undefined && has('session', conversationId, session),
+  };
+}
 
+function createViewers() {
+  const viewers = new Set<(state: ViewerState) => void>();
+  let isClosed = false;
+  return {
     join() {
       let state: ViewerState = isClosed ? 'service-ends' : 'waits';
       let wake = (): void => undefined;

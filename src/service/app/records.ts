@@ -43,6 +43,7 @@ export const startTask = v.object({
     'WORKING',
     'WAITING_FOR_SANDBOX',
     'PREPARING_REPOSITORY',
+    'RUNNING_SETUP_SCRIPT',
     'STARTING_CONVERSATION',
     'READY',
     'ERROR',

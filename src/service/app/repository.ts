@@ -1,7 +1,5 @@
-/**
- * What the name of a repository stands for, and its clone. Git runs outside the isolation with the
- * user's credentials: it clones into a folder that no agent has written to.
- */
+// Git runs outside the isolation with the credentials of the user: it clones into a folder that no
+// agent has written to.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
@@ -21,6 +19,8 @@ import { withParentDeathSignal } from '../isolation/parent-death-signal.ts';
 import { basesOf } from '../base/worker-protocol.ts';
 import { providerBase } from '../settings/git-providers.ts';
 import { cut } from '../../base/text/well-formed.ts';
+import { copyDependencies, excludeFolders, listing, reportOf } from './dependencies.ts';
+import { checkOutSubmodules } from './submodules.ts';
 
 export interface RepositorySource {
   url: string;
@@ -138,6 +138,16 @@ export function shownRepository(given: string): string {
     : scheme + rest;
 }
 
+function pathOf({ url }: RepositorySource): string {
+  return url.replace(/^file:\/\/(?:localhost)?/i, '');
+}
+
+/** The checkout on this disk, without links in its path; null: there is none. */
+export function localFolder(source: RepositorySource): string | null {
+  const folder = pathOf(source);
+  return source.isLocal && existsSync(folder) ? realpathSync(folder) : null;
+}
+
 function folderName(given: string): string {
   const last = given
     .replace(/[/\\]+$/, '')
@@ -159,6 +169,10 @@ export function isBranchName(name: string): boolean {
 interface CloneRequest {
   source: RepositorySource;
   branch: string | null;
+  /** A commit that `source` has, on the one of `branch` or on none. */
+  filesFrom: string | null;
+  /** Which are copied; `movable`: those that do not name the path of the checkout. */
+  dependencies: 'all' | 'movable' | false;
   workspaceDir: string;
   /** Folder of the service for unfinished clones, on the same file system as the workspaces. */
   stagingDir: string;
@@ -174,6 +188,8 @@ export interface Cloned {
   /** What the run starts from; null: the repository has no commit yet. */
   commit: string | null;
   branch: string | null;
+  /** What was copied from the checkout besides it, and what was left out. */
+  report: string | null;
 }
 
 /** Git does not hand a signal on to the helper that waits for a host: all of its group gets it. */
@@ -187,15 +203,13 @@ export function endClones(stagingDir: string): number {
   return killProcesses({ below: null, marked: `${MARKER}=${stagingDir}`, except: [] }).length;
 }
 
-/**
- * Makes `$2` of the clone `$1`: a bare repository of the one commit, which the agent cannot write
- * to: a diff needs nothing of the agent's `.git`. The index has the times of the files, by which a
- * diff skips the unchanged ones.
- */
+// Makes `$2` of the clone `$1`: a bare repository of the commit `$3`, else of HEAD, which no agent
+// can write to. Its index has the times of the files, by which a diff skips the unchanged ones.
 const KEEP_BASE = `${GIT_IN_SHELL}
 git init --quiet --bare --object-format="$(git -C "$1" rev-parse --show-object-format)" "$2" || exit
 git config -f "$2/config" core.autocrlf false || exit
-commit=$(git -C "$1" rev-parse --verify --quiet HEAD) || exit 0
+commit=\${3:-$(git -C "$1" rev-parse --verify --quiet HEAD)}
+[ -n "$commit" ] || exit 0
 printf '%s\\n' "--shallow $commit" "$commit" |
   git -C "$1" pack-objects --quiet --window=0 --revs "$2/objects/pack/pack" >/dev/null || exit
 echo "$commit" >"$2/shallow" && echo "$commit" >"$2/HEAD" && cp -p "$1/.git/index" "$2/index"`;
@@ -220,18 +234,46 @@ export async function cloneRepository(request: CloneRequest): Promise<Cloned> {
     const flags =
       '--no-local --progress --config core.autocrlf=false --config core.symlinks=true'.split(' ');
     await run(git('clone', ...flags, ...branch, '--', source.url, target), env, signal);
-    const headOf = async (...argv: string[]): Promise<string | null> => {
-      const { code, stdout } = await runGit(
-        git('-C', target, ...argv, '--quiet', 'HEAD'),
-        env,
-        signal,
-      );
+    const inClone = (...argv: string[]) => git('-C', target, ...argv);
+    const read = async (...argv: string[]): Promise<string | null> => {
+      const { code, stdout } = await runGit(inClone(...argv), env, signal);
       return code === 0 && stdout.trim() !== '' ? stdout.trim() : null;
     };
-    const commit = await headOf('rev-parse', '--verify');
-    const checkedOut = await headOf('symbolic-ref', '--short');
+    const { filesFrom } = request;
+    if (filesFrom !== null) {
+      if (!/^[0-9a-f]{40,64}$/.test(filesFrom))
+        throw new RepositoryError('workspace_commit is not the id of a commit');
+      await run(inClone('fetch', '-q', '--no-tags', source.url, filesFrom), env, signal);
+      await run(inClone('read-tree', '--reset', '-u', filesFrom), env, signal);
+    }
+    const checkout = localFolder(source);
+    const inFiles = { ...env, GIT_ALLOW_PROTOCOL: 'file', GIT_LITERAL_PATHSPECS: '1' };
+    const ofFiles = (folder: string, ...argv: string[]) =>
+      runGit(git('-C', folder, ...argv), inFiles, signal);
+    const empty = checkout && (await checkOutSubmodules(checkout, target, ofFiles));
+    const commit = filesFrom ?? (await read('rev-parse', '--verify', '--quiet', 'HEAD'));
+    const checkedOut = await read('symbolic-ref', '--short', '--quiet', 'HEAD');
     const base = path.join(staging, 'base');
-    await run(['/bin/sh', '-c', KEEP_BASE, 'sh', target, base], env, signal);
+    await run(['/bin/sh', '-c', KEEP_BASE, 'sh', target, base, filesFrom ?? ''], env, signal);
+    if (filesFrom !== null) {
+      const parent = await read('rev-parse', '--verify', '--quiet', `${filesFrom}^`);
+      const reset = parent === null ? ['read-tree', '--empty'] : ['reset', '-q', parent];
+      await run(inClone(...reset), env, signal);
+    }
+    const { dependencies } = request;
+    const listed =
+      checkout === null || dependencies === false
+        ? ''
+        : (await runGit(listing(git('-C', checkout)), env, signal)).stdout;
+    const copied = await copyDependencies({
+      folders: listed,
+      from: checkout ?? '',
+      to: realpathSync(target),
+      which: dependencies,
+      signal,
+    });
+    for (const gitDir of [path.join(target, '.git'), base]) excludeFolders(gitDir, copied.folders);
+    copied.leftOut.push(...(empty ?? []));
     const { name } = source;
     const bases = basesOf(workspaceDir);
     mkdirSync(bases, { recursive: true, mode: 0o700 });
@@ -242,7 +284,7 @@ export async function cloneRepository(request: CloneRequest): Promise<Cloned> {
     for (let number = 2; isUsed(); number++) folder = `${name}-${number}`;
     renameSync(base, path.join(bases, `${folder}.git`));
     renameSync(target, path.join(workspaceDir, folder));
-    return { folder, commit, branch: checkedOut };
+    return { folder, commit, branch: checkedOut, report: reportOf(copied) };
   } finally {
     rmSync(staging, { recursive: true, force: true, maxRetries: 3 });
   }
@@ -297,10 +339,13 @@ function gitEnvironment(
   const lines = configs.map((config) => `[include]\n\tpath = ${quote(config)}`);
   if (source.isLocal) {
     // A repository may belong to another user: the request names exactly this one.
-    const folder = source.url.replace(/^file:\/\/(?:localhost)?/i, '');
-    const real = existsSync(folder) ? realpathSync(folder) : folder;
-    const safe = [folder, real].flatMap((each) => [each, path.join(each, '.git')]);
+    const safe = [pathOf(source), localFolder(source) ?? ''].flatMap((each) => [
+      each,
+      path.join(each, '.git'),
+    ]);
     lines.push(...safe.map((each) => `[safe]\n\tdirectory = ${quote(each)}`));
+    // No branch has the commit of `filesFrom`.
+    lines.push('[uploadpack]\n\tallowAnySHA1InWant = true');
   }
   const { origin, credentials } = authenticationOf(source, token);
   if (credentials !== null && origin !== null) {

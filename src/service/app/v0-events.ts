@@ -136,7 +136,7 @@ const EVENTS = new Map<string, Translate>(
       return [{ source: 'agent', message: content, action: 'system', args }];
     },
     MessageEvent(event, state) {
-      const isAnswer = event.source !== 'user';
+      const isAnswer = event.source === 'agent';
       state.isAnswerLast = isAnswer;
       const { content: blocks } = asRecord(event.llm_message);
       const message = textsOf(blocks);
@@ -144,11 +144,11 @@ const EVENTS = new Map<string, Translate>(
       const args = {
         content: message,
         file_urls: null,
-        image_urls: isAnswer ? null : images,
+        image_urls: event.source === 'user' ? images : null,
         wait_for_response: isAnswer,
         security_risk: -1,
       };
-      return [{ source: isAnswer ? 'agent' : 'user', message, action: 'message', args }];
+      return [{ source: event.source as Draft['source'], message, action: 'message', args }];
     },
     ActionEvent(event, state) {
       if (event.source !== 'user') state.isAnswerLast = false;

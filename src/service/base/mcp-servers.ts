@@ -11,6 +11,8 @@ export interface ProgramServer {
   env: Record<string, string>;
   /** Relative to the working directory of the conversation. */
   cwd: string;
+  /** For the list of its tools; null: the default. */
+  startSeconds: number | null;
 }
 
 export interface WebServer {
@@ -18,6 +20,7 @@ export interface WebServer {
   kind: 'http' | 'sse';
   url: string;
   headers: Record<string, string>;
+  startSeconds: number | null;
 }
 
 export type McpServer = ProgramServer | WebServer;
@@ -29,11 +32,13 @@ const serverForm = v.object({
   command: text,
   args: v.nullish(v.array(v.string()), []),
   env: texts,
-  cwd: text,
+  cwd: v.nullish(v.string(), '.'),
   url: text,
   transport: text,
   type: text,
   headers: texts,
+  /** In seconds. */
+  timeout: v.nullish(v.number(), null),
   /** A bearer token; a member of the settings alone. */
   api_key: text,
   auth: v.nullish(
@@ -43,8 +48,8 @@ const serverForm = v.object({
         strategy: v.string(),
         value: text,
         header_name: text,
-        username: text,
-        password: text,
+        username: v.nullish(v.string(), ''),
+        password: v.nullish(v.string(), ''),
         headers: texts,
       }),
     ]),
@@ -65,7 +70,7 @@ export function readServers(config: Readonly<Record<string, unknown>>): {
     if (!result.success) {
       const [issue] = result.issues;
       problems.push(problem(name, `${v.getDotPath(issue) ?? 'its description'} is not valid`));
-    } else if (result.output.enabled !== false) {
+    } else if (result.output.enabled) {
       const server = serverOf(name, result.output);
       if (server === null)
         problems.push(problem(name, 'it has no command, and no url with http or https'));
@@ -80,9 +85,10 @@ export function problem(name: string, why: string): string {
 }
 
 function serverOf(name: string, form: ServerForm): McpServer | null {
+  const { timeout: startSeconds } = form;
   if (form.command) {
     const { command, args, env, cwd } = form;
-    return { name, kind: 'stdio', command, args: args ?? [], env: env ?? {}, cwd: cwd ?? '.' };
+    return { name, kind: 'stdio', command, args, env, cwd, startSeconds };
   }
   if (!URL.canParse(form.url ?? '')) return null;
   const url = new URL(form.url ?? '');
@@ -90,7 +96,8 @@ function serverOf(name: string, form: ServerForm): McpServer | null {
   const transport =
     form.transport ?? form.type ?? (/\/sse(?:\/|$)/.test(url.pathname) ? 'sse' : 'http');
   const headers = { ...form.headers, ...bearer(form.api_key), ...authHeaders(form.auth) };
-  return { name, kind: transport === 'sse' ? 'sse' : 'http', url: url.href, headers };
+  const kind = transport === 'sse' ? 'sse' : 'http';
+  return { name, kind, url: url.href, headers, startSeconds };
 }
 
 function bearer(token: string | null | undefined): Record<string, string> {
@@ -101,9 +108,9 @@ function authHeaders(auth: ServerForm['auth']): Record<string, string> {
   if (auth == null || auth === 'oauth') return {};
   if (typeof auth === 'string') return bearer(auth);
   const { strategy, value, header_name: header, username, password, headers } = auth;
-  if (strategy === 'header') return headers ?? {};
+  if (strategy === 'header') return headers;
   if (strategy === 'basic') {
-    const credentials = Buffer.from(`${username ?? ''}:${password ?? ''}`).toString('base64');
+    const credentials = Buffer.from(`${username}:${password}`).toString('base64');
     return { Authorization: `Basic ${credentials}` };
   }
   return strategy === 'api_key' && header && value ? { [header]: value } : bearer(value);

@@ -83,14 +83,30 @@ export interface McpStep {
   risk?: Risk | undefined;
 }
 
+/** Reasoning of a model, also in the form in which its endpoint takes it back. */
+export interface Reasoning {
+  text: string;
+  /** Of Anthropic; `data`: what the endpoint does not show. */
+  thinking_blocks: (
+    | { type: 'thinking'; thinking: string; signature: string }
+    | { type: 'redacted_thinking'; data: string }
+  )[];
+  /** Of OpenAI Responses. */
+  responses_reasoning_item: {
+    id: string;
+    summary: string[];
+    encrypted_content: string;
+  } | null;
+}
+
 /** The tool call of a model behind a step. Calls of one answer have the same `response_id`. */
 export interface ModelCall {
   response_id: string;
   name: string;
   /** The text of the model; it may be invalid JSON. */
   arguments: string;
-  /** The reasoning of the answer, on its first step alone. */
-  reasoning: string;
+  /** What came before the call in the answer. */
+  reasoning: Reasoning;
   /** Gemini sends it, and refuses a call in the history without it. */
   signature: string | null;
 }
@@ -101,6 +117,13 @@ export interface InvalidStep {
   thought: string;
   error: string;
   call: ModelCall;
+}
+
+/** An answer without a call that ends no turn. `text`: what the model said; `request`: for it. */
+export interface RetryStep {
+  type: 'retry';
+  text: string;
+  request: string;
 }
 
 export interface CondensationStep {
@@ -126,9 +149,10 @@ export interface ModelUsage {
 type BuiltInStep =
   TerminalStep | EditStep | v.InferOutput<typeof thinkStep> | v.InferOutput<typeof finishStep>;
 export type ToolStep = (BuiltInStep | TaskTrackerStep | McpStep) & { call?: ModelCall };
-/** `usage`: that of an answer, on its first step alone. */
-export type Step = (ReplayStep | ToolStep | InvalidStep | CondensationStep) & {
+/** `usage`: that of an answer, on its first step alone; `reasoning`: of one without a call. */
+export type Step = (ReplayStep | ToolStep | InvalidStep | RetryStep | CondensationStep) & {
   usage?: ModelUsage;
+  reasoning?: Reasoning;
 };
 
 /** Throws ReplayError with the path of the first error. */

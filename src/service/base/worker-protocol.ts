@@ -26,17 +26,25 @@ export interface SandboxLimits {
   temporary: number | null;
 }
 
+/** Absolute paths without `..`, of the machine and inside. Without its source it is left out. */
+export interface Mount {
+  source: string;
+  target: string;
+  /** `link`: the target is a link to the source, a path inside. */
+  mode: 'read-only' | 'writable' | 'link';
+}
+
 export interface WorkerConfig {
   sandbox_id: string;
   /** Required by every `/api` route and socket of this worker. Never passed to processes inside. */
   session_api_key: string;
   spec: SandboxSpecName;
-  /** True: `spec` is `process` because bubblewrap does not work; it was not named. */
   fell_back?: boolean;
   workspace_dir: string;
+  /** Mounted in this order, after the workspace. Not with the spec `process`. */
+  mounts?: Mount[];
   /** Folder on the host, existing, that holds the event log of each conversation. */
   events_dir: string;
-  /** The store of the service, for the settings and secrets of the user. */
   database: string;
   /** Package root: `<root>/dist/inside.js` is what runs inside. */
   root: string;
@@ -61,14 +69,12 @@ export interface ConversationNotice {
   title: string | null;
   metrics: Metrics;
   updated_at: string;
-  /** True when the conversation is gone from the worker and its log deleted. */
   deleted: boolean;
 }
 
 export type WorkerNotice =
   | { type: 'ready'; port: number; working_dir: string; spec: SandboxSpecName }
   | { type: 'paused' | 'busy' | 'resumed' | 'stopped'; request: string }
-  /** How many clients are connected to the web sockets now; sent on each change. */
   | { type: 'subscribers'; count: number }
   | { type: 'warning'; text: string }
   | { type: 'failed'; text: string }

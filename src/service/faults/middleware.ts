@@ -64,9 +64,8 @@ function answerOf(rule: FaultRule, real: Response | null): Response {
   }
   if (rule.contentType !== null) headers.set('Content-Type', rule.contentType);
   for (const [name, value] of Object.entries(rule.headers)) headers.set(name, value);
-  if (status === 204 || status === 205 || status === 304)
-    return new Response(null, { status, headers });
-  return new Response(isOwnBody ? bodyOf(rule, status) : real.body, { status, headers });
+  const body = isOwnBody ? bodyOf(rule, status) : real.body;
+  return new Response([204, 205, 304].includes(status) ? null : body, { status, headers });
 }
 
 export function statusText(status: number): string {

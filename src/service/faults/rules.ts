@@ -14,10 +14,14 @@ export function createFaultRules(
   const all = rules.map((rule) => ({ rule, pattern: patternOf(rule.path), seen: 0, hits: 0 }));
   return {
     next({ method, path, isSocket }) {
-      for (const each of all) {
-        const { rule, pattern } = each;
-        if (rule.methods.length > 0 && !rule.methods.includes(method)) continue;
-        if ((rule.cut === 'after-frames' && !isSocket) || !pattern.test(path)) continue;
+      const matching = all.filter(
+        ({ rule: { methods, cut }, pattern }) =>
+          (methods.length === 0 || methods.includes(method)) &&
+          (cut !== 'after-frames' || isSocket) &&
+          pattern.test(path),
+      );
+      for (const each of matching) {
+        const { rule } = each;
         each.seen += 1;
         const since = each.seen - rule.after;
         if (since < 1 || since % rule.every !== 0 || each.hits >= (rule.times ?? Infinity))

@@ -5,14 +5,12 @@ import { EXECUTION_STATUSES } from '../../protocol/agent-server/requests.ts';
 export const integer = () => v.pipe(v.number(), v.integer());
 export const textOrNull = () => v.nullable(v.string());
 export const dictionary = () => v.record(v.string(), v.unknown());
-/** Members of these names, each a text. */
 export const texts = (...names: string[]): v.ObjectEntries =>
   Object.fromEntries(names.map((name) => [name, v.string()]));
 export const textsOrNull = (...names: string[]): v.ObjectEntries =>
   Object.fromEntries(names.map((name) => [name, textOrNull()]));
 export const pageOf = (item: v.GenericSchema) =>
   v.object({ items: v.array(item), next_page_id: textOrNull() });
-/** A stored model profile. */
 export const profile = () =>
   v.object({ name: v.string(), config: dictionary(), api_key_set: v.boolean() });
 
@@ -22,7 +20,6 @@ const mistake = v.object({
   loc: v.array(v.union([v.string(), integer()])),
   ctx: v.optional(dictionary()),
 });
-/** Statuses with an error in `detail`. */
 export const refused = (...statuses: number[]) =>
   Object.fromEntries(statuses.map((status) => [status, refusal]));
 export const validationError = v.object({ detail: v.union([v.array(mistake), v.string()]) });

@@ -11,14 +11,23 @@ type PartName<Name extends string> = Name extends `${string}{${infer Part}}${inf
   ? (Part extends `${infer Bare}:path` ? Bare : Part) | PartName<Rest>
   : never;
 
+/** `pageLink`: the cookie of a page, or the link that is exchanged for it. */
+export type Access = 'open' | 'sandboxKey' | 'pageCookie' | 'pageLink';
+
+/** Throws the refusal, or returns an answer in place of the handler's; null: allowed. */
+export type AccessCheck<Context> = (
+  context: Context,
+  c: HttpContext,
+) => Response | null | Promise<Response | null>;
+
 /** A route without its handler. */
 export interface RouteDeclaration {
   readonly method: string;
   readonly path: string;
   /** The clients, separated by commas; `sdk 1.11.5`: later releases do not make the call. */
   readonly callers: string;
-  /** Without it: the key of the server. `sandboxKey` and `pageCookie` are checked by handlers. */
-  readonly access?: 'open' | 'sandboxKey' | 'pageCookie';
+  /** Without it: the key of the server. */
+  readonly access?: Access;
   /** The schemas of the parts of the path that are checked. */
   readonly parts?: Readonly<Record<string, v.GenericSchema<string, string>>>;
   readonly query?: QuerySchema;
@@ -29,10 +38,7 @@ export interface RouteDeclaration {
   readonly file?: string;
   /** Headers that the handler reads. */
   readonly headers?: readonly string[];
-  /**
-   * By status: the schema of JSON, the media type of another body, or null without a body. The
-   * OpenAPI document adds 401, 413 and 422 where they are possible.
-   */
+  /** By status: a schema, a media type, or null. The OpenAPI document adds 401, 413 and 422. */
   readonly answers: Readonly<Record<number, v.GenericSchema | string | null>>;
 }
 

@@ -1,17 +1,19 @@
-import { Hono, type Context } from 'hono';
+import { Hono, type Context, type NotFoundHandler } from 'hono';
 import { injectFaults } from '../faults/middleware.ts';
 import type { FaultRules } from '../faults/rules.ts';
 import { storageError } from '../storage/storage-error.ts';
 import { HttpError, json, refuse } from './answer.ts';
 import { forbidden, isKey } from './guard.ts';
 import { readRequest } from './request.ts';
-import type { Route } from './route.ts';
+import type { Access, AccessCheck, Route, RouteDeclaration } from './route.ts';
 
-export interface RouterOptions {
+export interface RouterOptions<RouteContext = unknown> {
   host: string;
   key: string;
   /** Whether the key may also come as `Authorization: Bearer`. */
   acceptsBearer: boolean;
+  /** Checks of the callers that do not have the key. */
+  access?: Partial<Record<Access, AccessCheck<RouteContext>>>;
   maxBodyBytes: number;
   faults: FaultRules | null;
   /** Called before each request that passes the guard, and after it. */
@@ -24,9 +26,8 @@ export interface RouterOptions {
 export function createRouter<RouteContext>(
   routes: readonly Route<RouteContext>[],
   context: RouteContext,
-  options: RouterOptions,
+  options: RouterOptions<RouteContext>,
 ): Hono {
-  const { key, acceptsBearer, errorOf, log } = options;
   const app = new Hono<{ Variables: { maxBodyBytes: number } }>();
   app.use(async (c, next) => {
     options.onBegin(c.req.path);
@@ -45,23 +46,41 @@ export function createRouter<RouteContext>(
     }
   });
   if (options.faults !== null) app.use(injectFaults(options.faults));
-  const hasKey = (c: Context): boolean => {
-    if (isKey(c.req.header('x-session-api-key'), key)) return true;
-    return (
-      acceptsBearer &&
-      isKey(/^Bearer\s+(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1], key)
-    );
-  };
-  for (const route of routes) {
+  const key: AccessCheck<RouteContext> = (_, c) =>
+    hasKey(c, options) ? null : json({ detail: 'Unauthorized' }, 401);
+  const checks = { key, open: () => null, ...options.access };
+  for (const { access = 'key', ...route } of routes) {
+    const check = checks[access];
+    if (check === undefined) throw new Error(`${route.path}: no check for access '${access}'`);
     const path = route.path
       .replace(/\{(\w+):path\}/g, ':$1{[\\s\\S]+}')
       .replace(/\{(\w+)\}/g, ':$1');
     app.on(route.method, path, async (c) => {
-      if (route.access === undefined && !hasKey(c)) return json({ detail: 'Unauthorized' }, 401);
-      const answer = await route.handle(context, await readRequest(c, route));
+      const answer =
+        (await check(context, c)) ?? (await route.handle(context, await readRequest(c, route)));
       return answer instanceof Response ? answer : json(answer);
     });
   }
+  app.notFound(answerUnserved(routes));
+  app.onError((error) => {
+    const { status, body } = httpErrorOf(error, options.errorOf);
+    const { message, stack } = error;
+    // A damaged file is no fault of the code.
+    const cause = storageError(error) === null ? (stack ?? message) : message;
+    if (status >= 500 && !(error instanceof HttpError)) options.log(`request failed: ${cause}`);
+    return json(body, status);
+  });
+  return app as unknown as Hono;
+}
+
+function hasKey(c: Context, { key, acceptsBearer }: RouterOptions<never>): boolean {
+  if (isKey(c.req.header('x-session-api-key'), key)) return true;
+  const bearer = /^Bearer\s+(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
+  return acceptsBearer && isKey(bearer, key);
+}
+
+/** As genuine servers: 405 for another method, 307 for another trailing slash, else 404. */
+function answerUnserved(routes: readonly RouteDeclaration[]): NotFoundHandler {
   const patterns = routes.map(({ method, path }) => {
     const escaped = path.replace(/[.*+?^$()|[\]\\]/g, '\\$&');
     const source = escaped.replace(/\{\w+:path\}/g, '.+').replace(/\{\w+\}/g, '[^/]+');
@@ -69,9 +88,7 @@ export function createRouter<RouteContext>(
   });
   const methodsAt = (path: string): string[] =>
     patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
-  // 405 for another method, 307 where only a trailing slash differs, else 404, as on genuine
-  // servers.
-  app.notFound((c) => {
+  return (c) => {
     const { pathname, search } = new URL(c.req.url);
     const allowed = [...new Set(methodsAt(pathname))];
     if (allowed.length > 0)
@@ -81,16 +98,7 @@ export function createRouter<RouteContext>(
     if (!/^\/(?!\/)/.test(other) || methodsAt(other).length === 0)
       return json({ detail: 'Not Found' }, 404);
     return new Response(null, { status: 307, headers: { Location: other + search } });
-  });
-  app.onError((error) => {
-    const { status, body } = httpErrorOf(error, errorOf);
-    const { message, stack } = error;
-    // A damaged file is no fault of the code.
-    const cause = storageError(error) === null ? (stack ?? message) : message;
-    if (status >= 500 && !(error instanceof HttpError)) log(`request failed: ${cause}`);
-    return json(body, status);
-  });
-  return app as unknown as Hono;
+  };
 }
 
 export function httpErrorOf(error: Error, errorOf: RouterOptions['errorOf']): HttpError {

@@ -26,10 +26,7 @@ export function createHttpServer(
 /** For each server: the one at ::1. */
 const twins = new WeakMap<Server, NetServer>();
 
-/**
- * Also listens on the same port of ::1: `localhost` may mean either address, and another program
- * there would get the key of a client. Rejects with the error of the system.
- */
+/** Also at ::1: `localhost` may be either, and another program there would get keys of clients. */
 export async function listen(server: Server, host: string, port: number): Promise<void> {
   await bind(server, host, port);
   if (host !== '127.0.0.1' && host !== '0.0.0.0') return;

@@ -1,13 +1,15 @@
 /** A read-only root with the system's programs, and nothing of the user but the workspace. */
 import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
-import { basesOf, WORKSPACE_INSIDE } from '../base/worker-protocol.ts';
+import { basesOf, type Mount, WORKSPACE_INSIDE } from '../base/worker-protocol.ts';
 
 /** Where the built `inside.js` and the node binary are seen inside. */
 const OWN_FOLDER = '/run/acs';
 export const HOME_INSIDE = '/home/agent';
 /** For files of the worker. Commands empty /tmp and homes. */
 export const SCRATCH_INSIDE = `${OWN_FOLDER}/scratch`;
+/** The cache folder of XDG: pip, uv, Yarn 1, Deno and the builds of Go use it as it is. */
+export const CACHE_INSIDE = `${HOME_INSIDE}/.cache`;
 export const BASES_INSIDE = `${OWN_FOLDER}/bases`;
 
 const SYSTEM_FOLDERS = [
@@ -65,6 +67,20 @@ const SYSTEM_SETTINGS = [
   'timezone',
 ];
 
+const SYSTEM_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+
+/** Caches that are elsewhere by default, in folders of `CACHE_INSIDE`. */
+const CACHES = {
+  BUN_INSTALL_CACHE_DIR: 'bun',
+  CARGO_HOME: 'cargo',
+  GOMODCACHE: 'go-mod',
+  GRADLE_USER_HOME: 'gradle',
+  NUGET_PACKAGES: 'nuget',
+  YARN_GLOBAL_FOLDER: 'yarn-berry',
+  npm_config_cache: 'npm',
+  pnpm_config_store_dir: 'pnpm',
+};
+
 const TEMPORARY = [
   ['/home', 1 / 2],
   ['/tmp', 1 / 4],
@@ -74,22 +90,39 @@ const TEMPORARY = [
 ] as const;
 const EMPTY_BYTES = 64 * 1024;
 
-/** The user's home and the data directory. `eventsDir`: `<data directory>/events/<sandbox>`. */
-export function hiddenFolders(eventsDir: string, home: string): string[] {
-  const dataDir = path.dirname(path.dirname(realpathSync(eventsDir)));
-  return [...new Set([home, existsSync(home) ? realpathSync(home) : home, dataDir])];
+/** What a sandbox has of the programs of the user (tools.ts). */
+export interface UserTools {
+  mounts: { source: string; target: string }[];
+  /** Paths inside that are made empty. */
+  covered: { path: string; isFolder: boolean }[];
+  path: string[];
+  variables: Record<string, string>;
+  /** What it lacks of the environment, and why; no value of a variable. */
+  leftOut: string[];
+}
+
+/** The user's home and the data directory, which exists. */
+export function hiddenFolders(dataDir: string, home: string): string[] {
+  const realHome = existsSync(home) ? realpathSync(home) : home;
+  return [...new Set([home, realHome, realpathSync(dataDir)])];
 }
 
 export function bubblewrapPlan(plan: {
   workspaceDir: string;
+  mounts: Mount[];
   dist: string;
   node: string;
+  tools: UserTools;
   offline: boolean;
   hidden: string[];
   /** Bytes of all temporary folders; null: the kernel's default for each, half of the memory. */
   temporary: number | null;
 }): { options: string[]; program: string[] } {
-  const node = nodeMount(plan.node, plan.hidden);
+  const node = nodeMount(plan.node, plan.hidden, plan.tools);
+  const links = plan.mounts.filter(
+    ({ mode, target }) =>
+      mode === 'link' && !plan.tools.mounts.some((tool) => isBelow(target, tool.target)),
+  );
   const options = [
     ...ownNamespaces(),
     ...(plan.offline ? ['--unshare-net'] : []),
@@ -108,28 +141,83 @@ export function bubblewrapPlan(plan: {
     ...['--remount-ro', '/dev', '--dir', HOME_INSIDE, '--dir', '/run', '--dir', '/etc'],
     ...SYSTEM_SETTINGS.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
     ...nameResolution(),
+    ...toolMounts(plan.tools, links, `${plan.dist}/empty`),
     ...['--ro-bind-try', basesOf(plan.workspaceDir), BASES_INSIDE],
     ...['--ro-bind', plan.dist, `${OWN_FOLDER}/dist`, ...node.mounts],
     ...['--dir', '/workspace', '--bind', plan.workspaceDir, WORKSPACE_INSIDE],
+    ...links.flatMap(({ source, target }) => ['--symlink', source, target]),
+    ...mountOptions(plan.workspaceDir, plan.mounts, links),
     ...['--chdir', WORKSPACE_INSIDE],
     ...['--remount-ro', '/'],
   ];
   return { options, program: [node.binary, `${OWN_FOLDER}/dist/inside.js`] };
 }
 
+/** Below a link they would be of the checkout, in the place of what the clone has. */
+function toolMounts({ mounts, covered }: UserTools, links: Mount[], empty: string): string[] {
+  const isFree = (file: string): boolean => !links.some(({ target }) => isWithin(file, target));
+  const cover = (file: string, isFolder: boolean): string[] =>
+    isFolder ? [...tmpfs(file, EMPTY_BYTES), '--remount-ro', file] : ['--ro-bind', empty, file];
+  return [
+    ...mounts
+      .filter(({ target }) => isFree(target))
+      .flatMap(({ source, target }) => ['--ro-bind', source, target]),
+    ...covered
+      .filter(({ path: file }) => isFree(file))
+      .flatMap(({ path: file, isFolder }) => cover(file, isFolder)),
+  ];
+}
+
+/**
+ * An agent can write below a writable mount. A link that it made there would lead a later mount, as
+ * its source or its target, to another folder of the machine: such a mount is left out.
+ */
+function mountOptions(workspaceDir: string, mounts: Mount[], links: Mount[]): string[] {
+  const workspace = { source: workspaceDir, target: WORKSPACE_INSIDE, mode: 'writable' } as const;
+  const writable: Mount[] = [workspace];
+  const options: string[] = [];
+  for (const mount of mounts.filter(({ mode }) => mode !== 'link')) {
+    const { source, target, mode } = mount;
+    if (links.some((link) => isWithin(target, link.target))) continue;
+    const leadsAway = writable.some(
+      (outer) =>
+        hasLink(source, outer.source, outer.source) || hasLink(target, outer.target, outer.source),
+    );
+    if (leadsAway || !existsSync(source)) continue;
+    if (mode === 'writable') writable.push(mount);
+    options.push(mode === 'writable' ? '--bind' : '--ro-bind', source, target);
+  }
+  return options;
+}
+
+/** `file` is below `root`, whose files are in `folder`, and a part of its path is a link there. */
+function hasLink(file: string, root: string, folder: string): boolean {
+  if (!isBelow(file, root)) return false;
+  const stats = lstatSync(folder + file.slice(root.length), { throwIfNoEntry: false });
+  return stats?.isSymbolicLink() === true || hasLink(path.dirname(file), root, folder);
+}
+
 function tmpfs(folder: string, bytes: number | null): string[] {
   return [...(bytes === null ? [] : ['--size', String(bytes)]), '--tmpfs', folder];
 }
 
-export function bubblewrapEnvironment(node: string, hidden: string[]): Record<string, string> {
+export function bubblewrapEnvironment(
+  node: string,
+  hidden: string[],
+  tools: UserTools,
+): Record<string, string> {
+  const programs = [...tools.path, ...nodeMount(node, hidden, tools).path, ...SYSTEM_PATH];
   return {
+    ...tools.variables,
+    ...Object.fromEntries(
+      Object.entries(CACHES).map(([name, folder]) => [name, `${CACHE_INSIDE}/${folder}`]),
+    ),
+    MAVEN_OPTS: `-Dmaven.repo.local=${CACHE_INSIDE}/maven`,
+    // A cache and the workspace are different mounts, between which nothing can be linked.
+    UV_LINK_MODE: 'copy',
     HOME: HOME_INSIDE,
     LANG: 'C.UTF-8',
-    // The node that runs the service comes before an older one of the system.
-    PATH: [
-      ...nodeMount(node, hidden).path,
-      '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-    ].join(':'),
+    PATH: [...new Set(programs)].join(':'),
     SHELL: '/bin/sh',
     TMPDIR: '/tmp',
     USER: 'agent',
@@ -167,8 +255,29 @@ function isInSystemFolder(file: string): boolean {
   return SYSTEM_FOLDERS.some((folder) => isBelow(file, folder));
 }
 
+/** Inside without a mount of its own. */
+export function isOfSystem(file: string, hidden: string[]): boolean {
+  const shown = [...SYSTEM_FOLDERS, ...SYSTEM_SETTINGS.map((name) => `/etc/${name}`)];
+  return (
+    shown.some((folder) => isWithin(file, folder)) &&
+    !hidden.some((folder) => isInSystemFolder(folder) && isWithin(file, folder))
+  );
+}
+
+export function isWithin(file: string, folder: string): boolean {
+  return file === folder || isBelow(file, folder);
+}
+
+/** Whether nothing of the system or of a sandbox is at or around this path, or below it. */
+export function isFree(target: string): boolean {
+  const around = [...SYSTEM_FOLDERS, '/dev', '/etc', '/proc', '/run', '/sys', WORKSPACE_INSIDE];
+  const below = [...around, HOME_INSIDE, ...TEMPORARY.map(([folder]) => folder)];
+  const isAround = around.some((folder) => isBelow(target, folder));
+  return !isAround && !below.some((folder) => `${folder}/`.startsWith(path.join(target, '/')));
+}
+
 function isBelow(file: string, folder: string): boolean {
-  return file.startsWith(`${folder}/`);
+  return file.startsWith(folder === '/' ? folder : `${folder}/`);
 }
 
 /** resolv.conf often is a link into /run, which is not there inside. */
@@ -180,24 +289,17 @@ function nameResolution(): string[] {
   }
 }
 
-/**
- * Outside of system folders node is at /run/acs/node, with the programs of its packages and nothing
- * else of its folder: an installation may be below ~/.local, which has data of the user.
- */
+// Outside of system folders only node and the programs of its packages are shown: an installation
+// may be below ~/.local, which has data of the user.
 function nodeMount(
   node: string,
   hidden: string[],
+  tools: UserTools,
 ): { binary: string; mounts: string[]; path: string[] } {
   const binary = realpathSync(node);
-  if (
-    isInSystemFolder(binary) &&
-    !hidden.some((folder) => isInSystemFolder(folder) && isBelow(binary, folder))
-  ) {
-    const folder = path.dirname(binary);
-    const isOnPath = ['/usr/local/bin', '/usr/bin', '/bin'].includes(folder);
-    return { binary, mounts: [], path: isOnPath ? [] : [folder] };
-  }
   const folder = path.dirname(binary);
+  const ofTools = tools.mounts.some(({ target }) => isWithin(binary, target));
+  if (ofTools || isOfSystem(binary, hidden)) return { binary, mounts: [], path: [folder] };
   const inside = `${OWN_FOLDER}/node/bin`;
   const mounts = ['--ro-bind', binary, `${inside}/node`];
   const packages = path.join(folder, '..', 'lib', 'node_modules');

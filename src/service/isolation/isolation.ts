@@ -28,11 +28,11 @@ import {
   stopProcesses,
 } from './processes.ts';
 import { seccompFilter } from './seccomp.ts';
+import { plainVariables, userTools } from './tools.ts';
 
 export interface StartedIsolation {
   connection: IsolationConnection;
   workingDir: string;
-  /** A private folder inside, for files of the worker. */
   scratch: string;
   home: string;
   bases: string;
@@ -56,9 +56,13 @@ export async function startIsolation(config: WorkerConfig): Promise<StartedIsola
 async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> {
   const { PATH } = process.env;
   const limits = config.limits ?? NO_LIMITS;
-  const hidden = hiddenFolders(config.events_dir, homedir());
+  const dataDir = path.dirname(path.dirname(config.events_dir));
+  const hidden = hiddenFolders(dataDir, homedir());
+  const tools = userTools(process.env, hidden, homedir());
   const { options, program } = bubblewrapPlan({
     workspaceDir: config.workspace_dir,
+    mounts: config.mounts ?? [],
+    tools,
     dist: path.join(config.root, 'dist'),
     node: process.execPath,
     offline: config.spec === 'bubblewrap-offline',
@@ -72,7 +76,10 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
   const child = spawn(file, args, {
     cwd: '/',
     detached: true,
-    env: { ...bubblewrapEnvironment(process.execPath, hidden), ...commonEnvironment(config) },
+    env: {
+      ...bubblewrapEnvironment(process.execPath, hidden, tools),
+      ...commonEnvironment(config),
+    },
     stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
   });
   const connection = new IsolationConnection(child);
@@ -182,6 +189,7 @@ function plainEnvironment(workspaceDir: string): Record<string, string | undefin
   return {
     PATH: '/usr/local/bin:/usr/bin:/bin',
     ...Object.fromEntries(Object.entries(process.env).filter(([name]) => KEPT.includes(name))),
+    ...plainVariables(process.env),
     // A workspace without a repository is not part of one further up, e.g. of a home kept in git.
     GIT_CEILING_DIRECTORIES: path.dirname(workspaceDir),
     // git takes it only where no user.email is set.

@@ -1,8 +1,5 @@
-/**
- * A user has one count of namespaces and of inotify instances for the whole machine, which a
- * sandbox could use up. The limit is written in a user namespace around the sandbox, where no
- * process inside has a capability to raise it.
- */
+// A sandbox could use up the namespaces and inotify instances that a user has on the machine. The
+// limit is in a user namespace around it, where no process inside has a capability to raise it.
 
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -58,7 +55,6 @@ export function bubblewrapCommand(
   };
 }
 
-/** Throws when the program is not in the search path. */
 export function findProgram(name: string, title: string, searchPath = ''): string {
   const file = searchPath
     .split(path.delimiter)

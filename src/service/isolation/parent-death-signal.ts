@@ -1,8 +1,5 @@
-/**
- * A stopped worker does not see the end of its input: SIGCONT has no effect on a running process,
- * and a stopped one continues and reads the end. Without `setpriv` of util-linux the program runs
- * all the same.
- */
+// A stopped worker does not see the end of its input; SIGCONT has no effect on a running one.
+// Without `setpriv` of util-linux the program runs all the same.
 const SET_SIGNAL =
   'setpriv --pdeathsig "$0" true > /dev/null 2>&1 && exec setpriv --pdeathsig "$0" "$@"; exec "$@"';
 

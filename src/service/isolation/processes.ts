@@ -20,10 +20,7 @@ interface ProcessEntry {
   state: string;
 }
 
-/**
- * `below`: the descendants of this process; `marked`: also processes with one of these `NAME=value`
- * in the environment, and their descendants.
- */
+/** `below`: its descendants; `marked`: also processes with such a `NAME=value`, and theirs. */
 export interface Selection {
   below: number | null;
   marked: string | readonly string[] | null;
@@ -76,9 +73,13 @@ function readOf(pid: number, file: 'environ' | 'limits'): string {
   }
 }
 
-/** Searches until all are stopped: a process may start another before the signal takes effect. */
+/**
+ * Searches until all are stopped in two rounds: a process may start another before the signal takes
+ * effect, which may be after the names in /proc were read and before the state of its parent is.
+ */
 export function stopProcesses(selection: Selection): number[] {
   const stopped = new Set<number>();
+  let wasStill = false;
   for (let patience = STOP_ROUNDS; ; patience -= 1) {
     const selected = select(selection);
     const fresh = selected.filter(({ pid }) => !stopped.has(pid));
@@ -87,9 +88,11 @@ export function stopProcesses(selection: Selection): number[] {
       stopped.add(pid);
     }
     const isStill = fresh.length === 0 && selected.every(({ state }) => STANDING.has(state));
-    if (isStill || (fresh.length === 0 && patience <= 0)) return [...stopped];
+    if ((isStill && wasStill) || (fresh.length === 0 && patience <= 0)) return [...stopped];
+    wasStill = isStill;
     // The event loop must not run during this wait of 1 ms.
-    if (fresh.length === 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    if (fresh.length === 0 && !isStill)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
   }
 }
 

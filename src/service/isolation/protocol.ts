@@ -1,6 +1,4 @@
-/**
- * One JSON object a line over stdio. Binary data is base64. Relative paths begin at the workspace.
- */
+/** A JSON object a line over stdio; binary data is base64, paths are relative to the workspace. */
 
 /** The output comes as `output` frames, at most `window` bytes more than `read` has granted. */
 export interface RunParameters {
@@ -32,6 +30,8 @@ export interface ReadParameters {
   token: string;
   offset: number;
   length: number;
+  /** The file must not be outside of this folder, also not through a link. */
+  within?: string;
 }
 
 export interface WriteParameters {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import path from 'node:path';
 import { type IsolationConnection, IsolationError, type OutputListener } from './connection.ts';
 import { type StartedIsolation, startIsolation } from './isolation.ts';
 import type {
@@ -91,6 +92,16 @@ export class Sandbox {
     return this.#connected();
   }
 
+  /** An absolute path in the workspace where `file` is at the own path of a checkout. */
+  inWorkspace(folder: string, file: string): string {
+    const given = path.resolve(folder, file);
+    const { mounts = [] } = this.#config;
+    const link = mounts.find(
+      ({ mode, target }) => mode === 'link' && `${given}/`.startsWith(`${target}/`),
+    );
+    return link === undefined ? given : link.source + given.slice(link.target.length);
+  }
+
   /** The signal, and the end of its time, end everything inside. Throws IsolationError. */
   async ask<K extends Operation>(
     op: K,
@@ -102,7 +113,6 @@ export class Sandbox {
     return this.#within(isolation, answer, OPERATION_MS, signal);
   }
 
-  /** Throws IsolationError. */
   async readChunk(
     chunk: ReadParameters,
     signal?: AbortSignal,

@@ -1,8 +1,5 @@
-/**
- * Namespaces do not separate everything: the session keyring of the user is inherited, and vsock
- * sockets reach the host of a virtual machine, also without a network. io_uring creates sockets
- * without a call that a filter could refuse.
- */
+// Namespaces do not separate the session keyring, nor vsock sockets, which reach the host of a
+// virtual machine. io_uring creates sockets without a call that a filter could refuse.
 
 /** `refused`: add_key, request_key, keyctl, io_uring_setup and, on i386, socketcall. */
 interface Architecture {

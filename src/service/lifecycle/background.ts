@@ -28,10 +28,7 @@ const LONGEST_LOG_BYTES = 5 * 1024 * 1024;
 /** Begins the line with the reason why the background process could not start. */
 export const FAILURE_MARK = 'acs-service-failure: ';
 
-/**
- * Two callers at the same time share one service. An older one in the background is replaced when
- * no conversation runs in it; a newer one stays. Throws ServiceError; the reason of the signal.
- */
+/** Finds or starts the service, and replaces an idle older one. Throws ServiceError. */
 export async function ensureLocalService(options: EnsureOptions): Promise<LocalService> {
   const { dataDir, signal, version } = options;
   // Before anything else: a wrong file is an error also when a service is already running.
@@ -66,10 +63,17 @@ export async function ensureLocalService(options: EnsureOptions): Promise<LocalS
       }
       await stopService(dataDir, signal);
     }
-    return { ...found(await startDetached(asked)), started: true };
+    const notice = await notInSandboxes(options.env);
+    return { ...found(await startDetached(asked)), started: true, notice };
   } finally {
     lock.release();
   }
+}
+
+async function notInSandboxes(env: EnsureOptions['env']): Promise<string | null> {
+  const { networkVariables } = await import('../isolation/tools.ts');
+  const { leftOut } = networkVariables(env, () => true);
+  return leftOut.length === 0 ? null : `sandboxes do not have ${leftOut.join(', ')}`;
 }
 
 /** Waits for a service that ends, or has not begun to listen. Null: none runs. */
@@ -94,7 +98,6 @@ export async function checkFiles({
   return rules.length;
 }
 
-/** Why a service of another version is not replaced now; null: it can be. */
 async function whyKept(running: FoundService, asked: EnsureOptions): Promise<string | null> {
   const { version, life } = running.state;
   if (version.localeCompare(asked.version, 'en', { numeric: true }) > 0)

@@ -35,6 +35,7 @@ export function dataPaths(dataDir: string) {
     /** `<sandbox>/<conversation>.db`: outlives the sandbox. */
     events: at('events'),
     staging: at('staging'),
+    caches: at('caches'),
   };
 }
 
@@ -58,8 +59,8 @@ export function prepareDataDir(dataDir: string): void {
     makeOwnFolder(dataDir);
     restrict(dataDir, 0o700);
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
-    const { workspaces, events, staging, ...files } = dataPaths(dataDir);
-    for (const folder of [workspaces, events, staging]) {
+    const { workspaces, events, staging, caches, ...files } = dataPaths(dataDir);
+    for (const folder of [workspaces, events, staging, caches]) {
       refuseUnless('directory', folder);
       restrict(folder, 0o700);
     }

@@ -27,7 +27,6 @@ export interface FoundService {
   key: string;
 }
 
-/** The state of this process. `startedAt` in RFC 3339. */
 export function stateOf(options: ServiceOptions, port: number, startedAt: string): ServiceState {
   const { host = '127.0.0.1', api = 'both', scenario = null, replay = null } = options;
   const { version, life = 'foreground' } = options;

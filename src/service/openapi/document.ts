@@ -1,4 +1,3 @@
-/** The OpenAPI document of a server, made of its routes. */
 import { STATUS_CODES } from 'node:http';
 import { toJsonSchema, toJsonSchemaDefs, type ConversionConfig } from '@valibot/to-json-schema';
 import * as v from 'valibot';
@@ -96,7 +95,9 @@ function operation(
 
 function securityOf(access: RouteDeclaration['access']): Json[] | undefined {
   if (access === undefined) return undefined;
-  return access === 'open' ? [] : [{ [access]: [] }];
+  // A link is for a browser, which gets the cookie.
+  const scheme = access === 'pageLink' ? 'pageCookie' : access;
+  return access === 'open' ? [] : [{ [scheme]: [] }];
 }
 
 function parameter(

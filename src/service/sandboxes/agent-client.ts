@@ -9,6 +9,7 @@ export interface AgentRequest {
   json?: unknown;
   raw?: { contentType: string; body: Uint8Array };
   timeoutMs?: number;
+  signal?: AbortSignal;
 }
 
 export interface AgentAnswer {
@@ -23,7 +24,7 @@ export class AgentClient {
   readonly #agent = new http.Agent({ keepAlive: true, maxSockets: 16, keepAliveMsecs: 1000 });
 
   send(port: number, key: string, request: AgentRequest): Promise<AgentAnswer> {
-    const { method, query, json, timeoutMs = 30_000 } = request;
+    const { method, query, json, timeoutMs = 30_000, signal } = request;
     const path = query ? `${request.path}?${new URLSearchParams(query)}` : request.path;
     const jsonBody = () => ({
       contentType: 'application/json',
@@ -40,7 +41,7 @@ export class AgentClient {
     };
     return new Promise((resolve, reject) => {
       const options = { agent: this.#agent, host: '127.0.0.1', port, method, path, headers };
-      const outgoing = http.request(options, (incoming) => {
+      const outgoing = http.request({ ...options, ...(signal && { signal }) }, (incoming) => {
         const contentType = incoming.headers['content-type'] ?? '';
         readAll(incoming).then(
           (body) => resolve({ status: incoming.statusCode ?? 0, contentType, body }),

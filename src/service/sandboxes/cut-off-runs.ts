@@ -15,10 +15,7 @@ interface CutOffContext {
   onConversation(notice: ConversationNotice): void;
 }
 
-/**
- * `onConversation` gets the state of each conversation whose log is ahead of the store, after the
- * log is written; a second call writes nothing. A log has one writer at a time.
- */
+/** `onConversation` gets the state of each conversation whose log is ahead of the store. */
 export function endCutOffRuns(
   eventsDir: string,
   how: CutOff,

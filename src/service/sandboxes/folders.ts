@@ -51,7 +51,7 @@ export class SandboxFolders {
 }
 
 /** Follows no link. No process may work in the folder. */
-async function removeTree(folder: string): Promise<void> {
+export async function removeTree(folder: string): Promise<void> {
   try {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   } catch {

@@ -2,15 +2,15 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { tryIsolation } from '../isolation/detect.ts';
 import { ServiceError } from '../base/failure.ts';
 import type { SandboxRow } from '../storage/sandboxes.ts';
-import { WORKSPACE_INSIDE, type SandboxSpecName } from '../base/worker-protocol.ts';
+import { type Mount, WORKSPACE_INSIDE, type SandboxSpecName } from '../base/worker-protocol.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const NAMES: SandboxSpecName[] = ['bubblewrap', 'bubblewrap-offline', 'process'];
 
-/** The specs of this service in the shape of interface section 6, the default first. */
-export function sandboxSpecs(defaultSpec: SandboxSpecName, createdAt: string) {
-  const others = NAMES.filter((name) => name !== defaultSpec);
-  return [defaultSpec, ...others].map((name) => ({
+/** The specs that work, in the shape of interface section 6, the default first. */
+export function sandboxSpecs({ byDefault, whyNoBubblewrap }: SpecChoice, createdAt: string) {
+  const others = NAMES.filter((name) => name !== byDefault && whyNoBubblewrap === null);
+  return [byDefault, ...others].map((name) => ({
     id: name,
     command: ['node', 'dist/worker.js'],
     created_at: createdAt,
@@ -29,11 +29,7 @@ export interface SpecChoice {
   readonly whyNoBubblewrap: string | null;
 }
 
-/**
- * Where bubblewrap is not installed or not permitted the default spec is `process`. Throws
- * ServiceError `isolation` when the trial fails for another reason; `unsupported` when the default
- * that a flag selects does not work.
- */
+/** `process` where bubblewrap is unavailable. Throws ServiceError `isolation`, `unsupported`. */
 export async function chooseSpecs({
   spec,
   env,
@@ -59,7 +55,6 @@ export async function chooseSpecs({
   return specChoice(spec ?? null, state === 'failed' ? `its trial failed: ${why}` : why);
 }
 
-/** `named`: the default that the service was started with. */
 export function specChoice(
   named: SandboxSpecName | null,
   whyNoBubblewrap: string | null,
@@ -79,12 +74,14 @@ export function newSandbox(
   spec: SandboxSpecName,
   now: string,
   warning: string | null = null,
+  mounts: Mount[] = [],
 ): SandboxRow {
   return {
     id: Array.from({ length: 22 }, () => BASE62[randomInt(BASE62.length)]).join(''),
     spec_id: spec,
     isolation: spec,
     fell_back: warning !== null,
+    mounts,
     status: 'STARTING',
     status_detail: warning,
     session_api_key: newSessionKey(),
@@ -116,10 +113,8 @@ export function assertSpecWorks(spec: SandboxSpecName, { whyNoBubblewrap }: Spec
   );
 }
 
-/**
- * Without isolation an agent with a model, whose commands no user has reviewed, runs only where the
- * spec `process` was named. `named`: the spec of a new sandbox. Throws SpecRefused.
- */
+// Without isolation an agent with a model, whose commands no user has reviewed, runs only where the
+// spec `process` was named.
 export function assertModelMayRun(
   {
     named,

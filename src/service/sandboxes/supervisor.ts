@@ -1,3 +1,4 @@
+import path from 'node:path';
 import type { Clock } from '../lifecycle/clock.ts';
 import { startOf } from '../../base/process.ts';
 import type { ReplayStep } from '../base/steps.ts';
@@ -6,6 +7,7 @@ import type { SandboxRow, SandboxStore } from '../storage/sandboxes.ts';
 import type { FaultRule } from '../faults/schema.ts';
 import type {
   ConversationNotice,
+  Mount,
   SandboxLimits,
   SandboxSpecName,
   WorkerNotice,
@@ -21,6 +23,7 @@ import {
 } from './specs.ts';
 import { Admission } from './admission.ts';
 import { SandboxChanges } from './change-queue.ts';
+import { useCache } from './caches.ts';
 import { SandboxFolders } from './folders.ts';
 import { WorkerProcess } from './worker-process.ts';
 import { cut } from '../../base/text/well-formed.ts';
@@ -32,7 +35,6 @@ export interface SupervisorOptions {
   specs: SpecChoice;
   limits?: SandboxLimits;
   workspacesDir: string;
-  /** Folder of `<sandbox>/<conversation>.db` event logs. */
   eventsDir: string;
   database: string;
   env: Readonly<Record<string, string | undefined>>;
@@ -97,11 +99,15 @@ export class Supervisor {
   }
 
   /** `onStore` is in the same transaction. Throws SpecRefused. */
-  create(named: SandboxSpecName | null, onStore?: (id: string) => void): SandboxRow {
+  create(
+    named: SandboxSpecName | null,
+    onStore?: (id: string) => void,
+    mounts: Mount[] = [],
+  ): SandboxRow {
     const { store, specs, clock } = this.#options;
     const spec = named ?? specs.byDefault;
     assertSpecWorks(spec, specs);
-    const row = newSandbox(spec, clock.stamp(), named === null ? specs.warning : null);
+    const row = newSandbox(spec, clock.stamp(), named === null ? specs.warning : null, mounts);
     // Before its folders, so that no folder is without a row after a kill.
     store.transaction(() => {
       this.#rows.insert(row);
@@ -181,9 +187,8 @@ export class Supervisor {
   }
 
   /**
-   * The work begins when the sandbox has a place; `onWait` gets the reason when it waits for one. A
-   * pause requested during the work is applied afterwards. `deleted` is aborted when the deletion
-   * of the sandbox is requested. Throws SandboxUnavailable, SpecRefused.
+   * Begins when the sandbox has a place; `onWait` gets the reason of a wait. A pause is applied
+   * afterwards, a deletion aborts `deleted`. Throws SandboxUnavailable, SpecRefused.
    */
   use<Result>(
     id: string,
@@ -268,7 +273,7 @@ export class Supervisor {
     this.#client.close();
   }
 
-  configOf({ id, port, session_api_key, isolation, fell_back }: SandboxRow) {
+  configOf({ id, port, session_api_key, isolation, fell_back, mounts }: SandboxRow) {
     const { root, database, limits, initialEnv, faults = [], defaultReplay } = this.#options;
     return {
       sandbox_id: id,
@@ -278,6 +283,7 @@ export class Supervisor {
       ...(port === null ? {} : { port }),
       root,
       workspace_dir: this.folders.workspace(id),
+      mounts: mounts.map((mount) => ({ ...mount, source: this.#inDataDir(mount.source) })),
       events_dir: this.folders.events(id),
       database,
       initial_env: initialEnv?.() ?? {},
@@ -287,12 +293,34 @@ export class Supervisor {
     };
   }
 
+  #inDataDir(source: string): string {
+    return path.resolve(this.#options.workspacesDir, '..', source);
+  }
+
+  /** A sandbox on a full disk starts without a new one. */
+  #useCaches({ id, mounts }: SandboxRow): void {
+    try {
+      for (const { source } of mounts.filter((mount) => !path.isAbsolute(mount.source)))
+        useCache(this.#inDataDir(source), this.#options.clock.now());
+    } catch (error) {
+      this.#options.log(`sandbox ${id} has no cache: ${error}`);
+    }
+  }
+
+  /** A cache of a sandbox with a worker, by the name of its folder. */
+  usesCache(name: string): boolean {
+    return [...this.#live.keys()].some((id) =>
+      this.#rows.get(id)?.mounts.some(({ source }) => path.basename(source) === name),
+    );
+  }
+
   #launch(row: SandboxRow): void {
     if (this.#isClosing) throw new SandboxUnavailable('the service is ending');
     const { env, log } = this.#options;
     const { id, session_api_key, status_detail } = row;
     const config = this.configOf(row);
     this.folders.make(id);
+    if (row.isolation !== 'process') this.#useCaches(row);
     const worker = new WorkerProcess(config, env, {
       log,
       onNotice: (notice) => {

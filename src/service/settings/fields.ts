@@ -1,4 +1,5 @@
 /** Every member of the nested settings of V1 (interface section 2.5). */
+import { isDeepStrictEqual } from 'node:util';
 import {
   IS_OF_TYPE,
   isJsonObject,
@@ -33,6 +34,8 @@ export interface SettingField {
   min?: number;
   isSecret?: true;
   dependsOn?: string[];
+  /** Why another value than the default is refused; without it the member is obeyed. */
+  refused?: string;
 }
 
 function field(
@@ -48,39 +51,87 @@ function field(
   return { path, label, description, type, default: value, prominence: 'minor', section, ...extra };
 }
 
+const refused = (reason: string): Partial<SettingField> => ({ refused: reason });
+const OF_BEDROCK = refused('Bedrock is called through a LiteLLM proxy (litellm_proxy/<name>)');
+const BY_KEY = refused('a model is called with a key');
+const ADAPTED = refused('each request is adapted to its endpoint');
+const NOT_SENT = refused('it is not sent to the model');
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+const BY_HALVES = refused('half of a history is summarized at a time');
+
 const LLM: SettingField[] = [
   field('llm.model', 'string', '', 'Model name.', { prominence: 'critical' }),
   field('llm.api_key', 'string', null, 'API key.', { prominence: 'critical', isSecret: true }),
   field('llm.base_url', 'string', null, 'Address of the endpoint.', { prominence: 'critical' }),
-  field('llm.auth_type', 'string', 'api_key', 'How the model is paid: by key or by subscription.'),
-  field('llm.subscription_vendor', 'string', null, 'Who sold the subscription.'),
-  field('llm.is_subscription', 'boolean', false, 'The model is paid by a subscription.'),
+  field(
+    'llm.auth_type',
+    'string',
+    'api_key',
+    'How the model is paid: by key or by subscription.',
+    BY_KEY,
+  ),
+  field('llm.provider_connection_id', 'string', null, 'Stored connection to a provider.', BY_KEY),
+  field('llm.subscription_vendor', 'string', null, 'Who sold the subscription.', BY_KEY),
+  field('llm.is_subscription', 'boolean', false, 'The model is paid by a subscription.', BY_KEY),
   field('llm.api_version', 'string', null, 'API version, where the endpoint has several.'),
-  field('llm.aws_access_key_id', 'string', null, 'AWS access key id.', { isSecret: true }),
-  field('llm.aws_secret_access_key', 'string', null, 'AWS secret access key.', { isSecret: true }),
-  field('llm.aws_session_token', 'string', null, 'AWS session token.', { isSecret: true }),
-  field('llm.aws_region_name', 'string', null, 'AWS region.'),
-  field('llm.aws_profile_name', 'string', null, 'AWS profile.'),
-  field('llm.aws_role_name', 'string', null, 'AWS role to take on.'),
-  field('llm.aws_session_name', 'string', null, 'Name of the session in that role.'),
-  field('llm.aws_bedrock_runtime_endpoint', 'string', null, 'Address of Bedrock.'),
+  field('llm.api_mode', 'string', 'auto', 'Interface of the endpoint.', {
+    choices: ['auto', 'chat', 'responses'],
+  }),
+  field('llm.aws_access_key_id', 'string', null, 'AWS access key id.', {
+    isSecret: true,
+    ...OF_BEDROCK,
+  }),
+  field('llm.aws_secret_access_key', 'string', null, 'AWS secret access key.', {
+    isSecret: true,
+    ...OF_BEDROCK,
+  }),
+  field('llm.aws_session_token', 'string', null, 'AWS session token.', {
+    isSecret: true,
+    ...OF_BEDROCK,
+  }),
+  field('llm.aws_region_name', 'string', null, 'AWS region.', OF_BEDROCK),
+  field('llm.aws_profile_name', 'string', null, 'AWS profile.', OF_BEDROCK),
+  field('llm.aws_role_name', 'string', null, 'AWS role to take on.', OF_BEDROCK),
+  field('llm.aws_session_name', 'string', null, 'Name of the session in that role.', OF_BEDROCK),
+  field('llm.aws_bedrock_runtime_endpoint', 'string', null, 'Address of Bedrock.', OF_BEDROCK),
   field(
     'llm.openrouter_site_url',
     'string',
     'https://docs.all-hands.dev/',
     'Site named to OpenRouter.',
+    refused('set HTTP-Referer in extra_headers'),
   ),
-  field('llm.openrouter_app_name', 'string', 'OpenHands', 'Application named to OpenRouter.'),
-  field('llm.ollama_base_url', 'string', null, 'Address of Ollama.'),
+  field(
+    'llm.openrouter_app_name',
+    'string',
+    'OpenHands',
+    'Application named to OpenRouter.',
+    refused('set X-Title in extra_headers'),
+  ),
+  field('llm.ollama_base_url', 'string', null, 'Address of Ollama.', refused('set base_url')),
   field(
     'llm.model_canonical_name',
     'string',
     null,
-    'Name under which the abilities of the model are known.',
+    'Name under which the context and the price of the model are known.',
   ),
-  field('llm.num_retries', 'integer', 5, 'How often a refused call is repeated.', { min: 0 }),
-  field('llm.retry_multiplier', 'number', 8, 'Factor between two waits.', { min: 0 }),
-  field('llm.retry_min_wait', 'integer', 8, 'Shortest wait between two tries, in seconds.', {
+  field(
+    'llm.capability_overrides',
+    'object',
+    null,
+    'Abilities of the model that are declared.',
+    NOT_SENT,
+  ),
+  field(
+    'llm.fallback_strategy',
+    'object',
+    null,
+    'Models to call when this one fails.',
+    refused('only one model is called'),
+  ),
+  field('llm.num_retries', 'integer', 4, 'How often a refused call is repeated.', { min: 0 }),
+  field('llm.retry_multiplier', 'number', 1, 'Factor between two waits.', { min: 0 }),
+  field('llm.retry_min_wait', 'integer', 1, 'Shortest wait between two tries, in seconds.', {
     min: 0,
   }),
   field('llm.retry_max_wait', 'integer', 64, 'Longest wait between two tries, in seconds.', {
@@ -97,21 +148,40 @@ const LLM: SettingField[] = [
   field('llm.max_output_tokens', 'integer', null, 'Longest output.', { min: 1 }),
   field('llm.input_cost_per_token', 'number', null, 'US dollars for a token read.', { min: 0 }),
   field('llm.output_cost_per_token', 'number', null, 'US dollars for a token written.', { min: 0 }),
-  field('llm.custom_tokenizer', 'string', null, 'Tokenizer to count with.'),
+  field(
+    'llm.custom_tokenizer',
+    'string',
+    null,
+    'Tokenizer to count with.',
+    refused('characters are counted'),
+  ),
   field('llm.native_tool_calling', 'boolean', true, 'Use the tool calls of the endpoint.'),
-  field('llm.disable_vision', 'boolean', null, 'Never send images.'),
+  field(
+    'llm.disable_vision',
+    'boolean',
+    null,
+    'Never send images.',
+    refused('images of the user and of tools are sent'),
+  ),
   field('llm.caching_prompt', 'boolean', true, 'Mark the prompt for caching.'),
   field(
     'llm.drop_params',
     'boolean',
     true,
     'Leave out parameters that the endpoint does not know.',
+    ADAPTED,
   ),
-  field('llm.modify_params', 'boolean', true, 'Adapt parameters to the endpoint.'),
+  field('llm.modify_params', 'boolean', true, 'Adapt parameters to the endpoint.', ADAPTED),
   field('llm.stream', 'boolean', false, 'Ask for the answer piece by piece.'),
-  field('llm.reasoning_effort', 'string', 'high', 'How much the model is to think.'),
-  field('llm.extended_thinking_budget', 'integer', 200_000, 'Tokens for thinking.', { min: 0 }),
-  field('llm.reasoning_summary', 'string', null, 'How the thinking is summed up.'),
+  field('llm.reasoning_effort', 'string', 'high', 'How much the model is to think.', {
+    choices: EFFORTS,
+  }),
+  field('llm.extended_thinking_budget', 'integer', 200_000, 'Tokens for thinking.', {
+    min: 0,
+  }),
+  field('llm.reasoning_summary', 'string', null, 'How the thinking is summed up.', {
+    choices: ['auto', 'concise', 'detailed'],
+  }),
   field(
     'llm.enable_encrypted_reasoning',
     'boolean',
@@ -123,16 +193,29 @@ const LLM: SettingField[] = [
     'string',
     '24h',
     'How long the endpoint keeps a cached prompt.',
+    NOT_SENT,
   ),
-  field('llm.disable_stop_word', 'boolean', false, 'Send no stop words.'),
+  field('llm.disable_stop_word', 'boolean', false, 'Send no stop words; none is sent.'),
   field(
     'llm.force_string_serializer',
     'boolean',
     null,
-    'Send the content of messages as one text.',
+    'Send the content of messages as one text; it is sent so.',
   ),
-  field('llm.inline_image_urls', 'boolean', null, 'Send images instead of their addresses.'),
-  field('llm.log_completions', 'boolean', false, 'Keep every call in a file.'),
+  field(
+    'llm.inline_image_urls',
+    'boolean',
+    null,
+    'Send images instead of their addresses.',
+    refused('the endpoint loads images'),
+  ),
+  field(
+    'llm.log_completions',
+    'boolean',
+    false,
+    'Keep every call in a file.',
+    refused('the events have every call'),
+  ),
   field('llm.log_completions_folder', 'string', 'logs/completions', 'Where they are kept.'),
   field('llm.seed', 'integer', null, 'Seed of the sampling.'),
   field('llm.extra_headers', 'object', null, 'Further headers of each call.', { isSecret: true }),
@@ -148,7 +231,10 @@ export const AGENT_FIELDS: SettingField[] = [
   }),
   field('enable_sub_agents', 'boolean', false, 'Let the agent start others.'),
   field('enable_switch_llm_tool', 'boolean', true, 'Let the agent change its model.'),
-  field('tool_concurrency_limit', 'integer', 1, 'Tools at work at the same time.', { min: 1 }),
+  field('tool_concurrency_limit', 'integer', 1, 'Tools at work at the same time.', {
+    ...refused('tools run one after the other'),
+    min: 1,
+  }),
   ...LLM,
   field('condenser.enabled', 'boolean', true, 'Shorten a long history.', {
     prominence: 'critical',
@@ -164,25 +250,39 @@ export const AGENT_FIELDS: SettingField[] = [
       prominence: 'major',
     },
   ),
-  field('condenser.condenser_kind', 'string', 'llm_summarizing', 'How the history is shortened.'),
+  field(
+    'condenser.condenser_kind',
+    'string',
+    'llm_summarizing',
+    'How the history is shortened.',
+    refused('a model summarizes'),
+  ),
   field(
     'condenser.max_tokens',
     'integer',
     null,
     'Tokens that are kept before the history is shortened.',
   ),
-  field('condenser.minimum_progress', 'number', 0.1, 'Share that one shortening must save.'),
+  field(
+    'condenser.minimum_progress',
+    'number',
+    0.1,
+    'Share that one shortening must save.',
+    BY_HALVES,
+  ),
   field(
     'condenser.hard_context_reset_max_retries',
     'integer',
     5,
     'Tries to shorten a history that is too long.',
+    BY_HALVES,
   ),
   field(
     'condenser.hard_context_reset_context_scaling',
     'number',
     0.8,
     'Factor from one of those tries to the next.',
+    BY_HALVES,
   ),
   field('condenser.keep_first', 'integer', 2, 'Events at the beginning that are always kept.', {
     min: 0,
@@ -245,6 +345,17 @@ export function typeError({ type, min, choices }: SettingField, value: JsonValue
   return `Input should be ${choices.map((choice) => `'${choice}'`).join(' or ')}`;
 }
 
+/** Names a member that is refused, with the reason; null: there is none. */
+export function unsupported(settings: object): string | null {
+  for (const { path, refused: reason, default: usual } of AGENT_FIELDS) {
+    const value = reason === undefined ? null : (valueAt(settings as JsonObject, path) ?? null);
+    const allowed = usual === null ? [null, false, '', {}] : [null, usual];
+    if (allowed.some((each) => isDeepStrictEqual(value, each))) continue;
+    return `${path} can only have its default: ${reason}`;
+  }
+  return null;
+}
+
 export function defaultsOf(fields: SettingField[]): JsonObject {
   const result: JsonObject = {};
   for (const { path, default: value } of fields) setAt(result, path, value);
@@ -277,7 +388,9 @@ export function schemaOf(
       fields: own.map((each) => ({
         key: each.path,
         label: each.label,
-        description: each.description,
+        description: each.refused
+          ? `${each.description} Only the default: ${each.refused}.`
+          : each.description,
         section: key,
         section_label: label,
         value_type: each.type,

@@ -32,10 +32,7 @@ export function readProviders(documents: DocumentStore): ProviderTokens {
   return (documents.read('git_providers') as ProviderTokens | null) ?? {};
 }
 
-/**
- * Replaces the stored tokens: providers left out are dropped, one with an empty token keeps its
- * own. Throws a 422 for an unknown provider, and `refusal` for a token that its host refuses.
- */
+/** Drops those left out; an empty token keeps the stored one. Throws a 422, and `refusal`. */
 export async function storeProviders(
   documents: DocumentStore,
   tokens: TokenInputs,

@@ -8,7 +8,6 @@ import { MASK } from './fields.ts';
 
 export type McpServers = Record<string, JsonObject>;
 
-/** The members of a server whose values are secrets. */
 const SECRET_MAPS = ['headers', 'env'] as const;
 
 function mapSecrets(

@@ -13,7 +13,7 @@ import {
 } from '../../protocol/settings.ts';
 import type { SettingsV0 } from '../../protocol/v0/requests.ts';
 import { plainSettings } from '../../protocol/v1/requests.ts';
-import { HttpError, invalid } from '../http/answer.ts';
+import { HttpError, invalid, refuse } from '../http/answer.ts';
 import type { DocumentStore } from '../storage/documents.ts';
 import {
   AGENT_FIELDS,
@@ -22,6 +22,7 @@ import {
   MASK,
   overlay,
   typeError,
+  unsupported,
   withoutSecrets,
   type Mask,
   type SettingField,
@@ -49,7 +50,6 @@ export function hasSettings(documents: DocumentStore): boolean {
   return documents.read('settings') !== null;
 }
 
-/** Empty settings when nothing has ever been stored. */
 export function readSettings(documents: DocumentStore): StoredSettings {
   const { plain, agent, conversation, mcp } = (documents.read('settings') ??
     {}) as Partial<StoredSettings>;
@@ -99,7 +99,6 @@ function withDefaults(llm: JsonObject): JsonObject {
   return overlay(defaultsOf(AGENT_FIELDS), { llm });
 }
 
-/** The environment in which git of a sandbox commits under the name of the settings. */
 export function gitIdentity(documents: DocumentStore): Record<string, string> {
   const { git_user_name: name, git_user_email: email } = readSettings(documents).plain;
   return {
@@ -156,7 +155,7 @@ function change(settings: object, path: string, value: JsonValue): void {
   setAt(settings as JsonObject, path, value === null || value === '' ? undefined : value);
 }
 
-/** Nothing of this has an effect here: there are no skills and no marketplaces. */
+/** Nothing of this has an effect here: there are no skills of users and no marketplaces. */
 export const AGENT_CONTEXT = {
   skills: [],
   system_message_suffix: null,
@@ -170,7 +169,6 @@ export const AGENT_CONTEXT = {
   secrets: null,
 };
 
-/** `now` in RFC 3339. */
 export function shownV1(
   settings: StoredSettings,
   all: Profiles,
@@ -236,6 +234,8 @@ export function mergedV1(before: StoredSettings, body: JsonObject): StoredSettin
   }
   const { agent_settings_diff: agent = {}, conversation_settings_diff: conversation = {} } = body;
   mergeDiff(after.agent, AGENT_FIELDS, 'agent_settings_diff', agent);
+  const reason = unsupported(agent as JsonObject);
+  if (reason !== null) throw refuse(501, reason);
   mergeDiff(after.conversation, CONVERSATION_FIELDS, 'conversation_settings_diff', conversation);
   if (isJsonObject(agent) && agent.mcp_config !== undefined)
     after.mcp = fromV1(agent.mcp_config, after.mcp);

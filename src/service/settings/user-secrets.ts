@@ -25,7 +25,6 @@ export function shownSecrets(secrets: UserSecrets) {
   return { secrets: [...secrets].map(([name, { description }]) => ({ name, description })) };
 }
 
-/** An answer with the value; throws a 404 for an unknown name. */
 export function secretValue(secrets: UserSecrets, name = ''): Response {
   const secret = secrets.get(name);
   if (secret === undefined) throw refuse(404, 'Secret not found');

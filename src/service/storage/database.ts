@@ -13,9 +13,6 @@ export interface Sql {
   close(): void;
 }
 
-/** Grows by one with each change of the tables; a file has that of its writer (`user_version`). */
-const SCHEMA_VERSION = 6;
-
 /** SQLite counts by reading each row: the numbers of conversations are kept. */
 const COUNTS = `
   DROP INDEX conversations_by_sandbox;
@@ -46,6 +43,7 @@ const SCHEMA = `
     name TEXT PRIMARY KEY, value TEXT NOT NULL, description TEXT NOT NULL);
   CREATE TABLE sandboxes (
     id TEXT PRIMARY KEY, spec_id TEXT NOT NULL, isolation TEXT NOT NULL, fell_back INTEGER NOT NULL,
+    mounts TEXT NOT NULL DEFAULT '[]',
     status TEXT NOT NULL, status_detail TEXT,
     session_api_key TEXT NOT NULL, port INTEGER, working_dir TEXT, worker_pid INTEGER,
     worker_start TEXT,
@@ -75,6 +73,7 @@ const SCHEMA = `
   CREATE INDEX start_tasks_by_conversation ON start_tasks (conversation_id);
   ${COUNTS}`;
 
+/** Each leads from one version of the tables to the next, and stays as it is. */
 const STEPS = [
   `ALTER TABLE start_tasks ADD COLUMN dialect TEXT NOT NULL DEFAULT 'V1';
     UPDATE start_tasks SET dialect = 'V0'
@@ -90,7 +89,11 @@ const STEPS = [
   `ALTER TABLE sandboxes ADD COLUMN fell_back INTEGER NOT NULL DEFAULT 0;
     UPDATE sandboxes SET fell_back = 1 WHERE isolation = 'process';`,
   COUNTS,
+  "ALTER TABLE sandboxes ADD COLUMN mounts TEXT NOT NULL DEFAULT '[]';",
 ];
+
+/** A file has the version of its writer in `user_version`. */
+const SCHEMA_VERSION = STEPS.length + 1;
 
 /** Creates a database file unless it exists; only its owner can read it and its WAL. */
 export function makePrivateDatabase(file: string): void {
@@ -100,10 +103,7 @@ export function makePrivateDatabase(file: string): void {
   }
 }
 
-/**
- * Every write is on the disk when the call returns; what is deleted is overwritten. `onNew` runs
- * before tables are created. Throws for a file that is unwritable, damaged or of a newer version.
- */
+/** `onNew` runs before tables are created. Throws for an unwritable, damaged or newer file. */
 export function openDatabase(file: string, onNew = (): void => undefined): Sql {
   // Before it is opened: SQLite deletes the write-ahead log of a file without a byte.
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) onNew();

@@ -105,7 +105,6 @@ export class EventLog {
     this.#events = events;
   }
 
-  /** The same log without the values of secrets in its events. */
   masked(): EventLog {
     return new EventLog(this.#database, 'masked');
   }
@@ -215,11 +214,12 @@ export class EventLog {
 
   /** The secrets of the conversation and of its model: endpoints repeat a key that they refuse. */
   mask(): Mask {
-    const { llm: { api_key, extra_headers } = {}, mcp_config = {} } = this.read('model') ?? {};
+    const { llm, condenser, mcp_config = {} } = this.read('model') ?? {};
+    const models = [llm, condenser?.llm];
     const values = [
       ...Object.values(this.read('secrets') ?? {}),
-      api_key ?? '',
-      ...secretsOfHeaders(extra_headers ?? {}),
+      ...models.map((each) => each?.api_key ?? ''),
+      ...models.flatMap((each) => secretsOfHeaders(each?.extra_headers ?? {})),
       ...secretsOf(mcp_config),
       ...(this.read('former') ?? []),
     ];

@@ -1,4 +1,4 @@
-import type { SandboxSpecName } from '../base/worker-protocol.ts';
+import type { Mount, SandboxSpecName } from '../base/worker-protocol.ts';
 import type { Sql } from './database.ts';
 import { Table } from './table.ts';
 
@@ -10,6 +10,8 @@ export interface SandboxRow {
   isolation: SandboxSpecName;
   /** True: it has no isolation because bubblewrap did not work; `process` was not named. */
   fell_back: boolean;
+  /** A relative source is in the data directory. */
+  mounts: Mount[];
   /** See interface section 5.2; MISSING is a sandbox that is not in the store. */
   status: 'STARTING' | 'RUNNING' | 'PAUSED' | 'ERROR';
   status_detail: string | null;
@@ -26,7 +28,7 @@ export interface SandboxRow {
 
 export class SandboxStore extends Table<SandboxRow> {
   constructor(sql: Sql) {
-    super(sql, 'sandboxes', { flags: ['fell_back'] });
+    super(sql, 'sandboxes', { json: ['mounts'], flags: ['fell_back'] });
   }
 
   page(limit: number, from: string): SandboxRow[] {

@@ -11,6 +11,7 @@ export interface StartTaskRow {
     | 'WORKING'
     | 'WAITING_FOR_SANDBOX'
     | 'PREPARING_REPOSITORY'
+    | 'RUNNING_SETUP_SCRIPT'
     | 'STARTING_CONVERSATION'
     | 'READY'
     | 'ERROR';

@@ -31,7 +31,7 @@ export class Table<Row extends { id: string }> {
     return this.select('WHERE id = ?', id)[0] ?? null;
   }
 
-  /** Writes the members that are given; null clears one. */
+  /** Writes the members that are given; null clears one. Throws for one without a column. */
   update(id: string, change: Partial<Row>): void {
     const [names, values] = this.#toSql(change);
     if (names.length === 0) return;
@@ -75,9 +75,9 @@ export class Table<Row extends { id: string }> {
   }
 
   #toSql(members: object): [names: string[], values: SqlValue[]] {
-    const entries = Object.entries(members).filter(
-      ([name, value]) => value !== undefined && this.#columns.includes(name),
-    );
+    const entries = Object.entries(members).filter(([, value]) => value !== undefined);
+    const unknown = entries.find(([name]) => !this.#columns.includes(name));
+    if (unknown !== undefined) throw new Error(`${this.#name} has no column '${unknown[0]}'`);
     const encode = (value: unknown): SqlValue => {
       if (typeof value === 'boolean') return Number(value);
       return typeof value === 'object' && value !== null

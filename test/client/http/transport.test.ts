@@ -164,6 +164,8 @@ describe('errors', () => {
     [{ error: 'wrong' }, 'wrong'],
     [{ status: 'error', message: 'said', msg_id: 'X' }, 'said'],
     ['bare text', 'bare text'],
+    [{ detail: 'Internal Server Error', exception: '500: why' }, 'why'],
+    [{ detail: 'Internal Server Error', exception: '' }, 'Internal Server Error'],
     [{ detail: 'y'.repeat(2000) }, `${'y'.repeat(500)}…`],
   ])('read the message from the format %j, and cut it at 500 characters', async (json, words) => {
     answer({ status: 500, json });

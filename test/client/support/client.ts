@@ -209,5 +209,6 @@ export function following(server: Server, options: Partial<FollowOptions> = {}):
 function line(item: FollowItem): string {
   if (item.type === 'event') return `${item.event.kind}: ${item.event.text}`;
   if (item.type === 'notice') return `!${item.text}`;
+  if (item.type === 'partial') return `~${item.text()}`;
   return `=${item.conversation.status}${item.conversation.reason === null ? '' : ` (${item.conversation.reason.code})`}`;
 }

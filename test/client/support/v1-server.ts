@@ -15,7 +15,7 @@ interface Recorded {
   body: unknown;
 }
 
-export function recordings(release: '1.11.0' | '1.6.0'): {
+export function recordings(release: '1.11.0' | '1.6.0' | 'agent-canvas-1.20.0'): {
   body(name: string): unknown;
   reply(name: string): Reply;
 } {

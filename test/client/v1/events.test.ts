@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readEvent } from '../../../src/protocol/v1/records.ts';
-import { toEvent } from '../../../src/client/v1/event-records.ts';
+import { toEvent } from '../../../src/client/agent-server/event-records.ts';
 import { Redaction } from '../../../src/client/http/redaction.ts';
 import type { Reply } from '../../support/server.ts';
 import { useV1 } from '../../support/use-scripted.ts';

@@ -41,6 +41,23 @@ describe('following', () => {
     ]);
   });
 
+  it('delivers the answer that is being written where parts are wanted, anew after each beginning', async () => {
+    v1.world.agentEvents.push(userMessage('hello'), status('running'));
+    const delta = (content: string) => event('StreamingDeltaEvent', { content });
+    const follower = following(v1.server, { deltas: true });
+    await follower.until((lines) => lines.includes('=running'));
+    happens(delta(''), delta('one '), delta('two'));
+    await follower.until((lines) => lines.includes('~one two'));
+    happens(delta(''), delta('again'));
+    await follower.until((lines) => lines.includes('~again'));
+    happens(finish('again and the end'), status('finished'));
+    await follower.until((lines) => lines.includes('=finished'));
+    expect(onlyEvents(follower.lines()).filter((line) => !line.startsWith('~'))).toEqual([
+      'MessageEvent: hello',
+      'ActionEvent: again and the end',
+    ]);
+  });
+
   it('misses no event between the opening of the socket and the read', async () => {
     let raced = false;
     v1.world.fake.onSocket = (socket) => {

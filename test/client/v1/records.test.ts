@@ -1,5 +1,8 @@
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { runStateV1, sandboxStatus } from '../../../src/client/v1/records.ts';
+import type { Links } from '../../../src/client/shared/links.ts';
+import { runStateV1, sandboxStatus, toConversation } from '../../../src/client/v1/records.ts';
+import { readAppConversation } from '../../../src/protocol/v1/records.ts';
 
 describe('the status of a V1 run', () => {
   it.each([
@@ -64,4 +67,15 @@ it('a sandbox status that is not known yet is shown as such', () => {
     'unknown(shelved)',
     null,
   ]);
+});
+
+it('a conversation has its record, and neither its output nor a copy has the key of the sandbox', () => {
+  const key = 'sandbox-key-987654321';
+  const record = readAppConversation({ id: '1'.repeat(32), session_api_key: key });
+  const links = { app: { baseUrl: 'https://acs.example' }, features: { of: () => 'present' } };
+  const conversation = toConversation(links as unknown as Links, record);
+  expect(conversation.record).toBe(record);
+  for (const shown of [conversation, { ...conversation }, structuredClone(conversation)])
+    expect(inspect(shown, { depth: null }) + JSON.stringify(shown)).not.toContain(key);
+  expect({ ...conversation }).not.toHaveProperty('record');
 });

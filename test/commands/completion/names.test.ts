@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startFake } from '../../support/server.ts';
+import { git, makeRepository } from '../conv/support.ts';
 import { createWorld, invoke, type World } from '../../support/world.ts';
 
 const ID = '11111111aaaa41118111111111111111';
@@ -65,6 +66,14 @@ describe('while the local service is running', () => {
     expect((await complete('api', 'POST', path.slice(0, 40))).out).toContain(`${path}\n`);
   });
 
+  it('the models of its endpoint are offered for --model', async () => {
+    const endpoint = await startFake(() => ({ json: { data: [{ id: 'qwen3:8b' }] } }));
+    const url = `llm_base_url=${endpoint.url}/v1`;
+    await world.acs('settings', 'set', 'llm_model=openai/a', url);
+    expect((await complete('conv', 'new', '--model', 'openai/q')).out).toBe('openai/qwen3:8b\n');
+    await endpoint.close();
+  });
+
   it('the ids of specs are offered', async () => {
     expect((await complete('sandbox', 'start', '--spec', 'pr')).out).toMatch(/^process$/m);
   });
@@ -86,13 +95,34 @@ describe('without the local service', () => {
     ACS_CONFIG_DIR: path.join(dir, 'config'),
     ACS_DATA_DIR: path.join(dir, 'data'),
   };
-  const PLACES = ['conv show', 'sandbox show', 'secret delete', 'settings profile use'];
+  const PLACES = [
+    'conv show',
+    'sandbox show',
+    'secret delete',
+    'settings profile use',
+    'conv new --model',
+  ];
   const completeAt = (place: string, ...flags: string[]) =>
     invoke({ args: ['__complete', '--', ...flags, ...place.split(' '), ''], cwd: dir, env });
 
   it.each(PLACES)('nothing is offered for %s, and nothing is started', async (place) => {
     expect(await completeAt(place)).toMatchObject({ code: 0, out: '', err: '' });
     expect(existsSync(env.ACS_DATA_DIR)).toBe(false);
+  });
+
+  it('the branches of the checkout and of its remote are offered for a start alone', async () => {
+    const origin = await makeRepository(path.join(dir, 'origin'));
+    await git(origin, 'branch', 'release/1.0');
+    const cwd = path.join(dir, 'checkout');
+    await git(dir, 'clone', '-q', origin, cwd);
+    await git(cwd, 'switch', '-q', '-c', 'topic');
+    const branches = async (...words: string[]): Promise<string[]> => {
+      const args = ['__complete', '--', ...words, '--branch', ''];
+      return (await invoke({ args, cwd, env })).out.split('\n').filter(Boolean).sort();
+    };
+    expect(await branches('conv', 'new')).toEqual(['main', 'release/1.0', 'topic']);
+    expect(await branches('conv', 'pull', '@last')).toEqual([]);
+    expect(await completeAt('conv chat', '-b')).toMatchObject({ code: 0, out: '', err: '' });
   });
 
   it('no request is sent to a server that is not the local service', async () => {

@@ -295,7 +295,8 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
     async () => {
       const mark = path.join(at.dir, 'first-step');
       await replayFile(at.world, 'first.json', [run(`touch ${mark}`), finish('done')]);
-      const start = 'new --no-repo --replay first.json --wait --json --confirm';
+      const place = `--sandbox ${at.world.sandbox}`;
+      const start = `new --no-repo --replay first.json ${place} --wait --json --confirm`;
       await at.ends(`${start} always`, { code: 8 });
       expect(at.server.writes()).toMatchObject([
         { body: { confirmation_policy: { kind: 'AlwaysConfirm' } } },

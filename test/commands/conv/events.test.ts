@@ -41,7 +41,8 @@ describe('conv events', () => {
   it('prints a table on a terminal', async () => {
     const { out } = await at.ends(`events ${at.id} --no-color`, { columns: 90 });
     const [heading, ...lines] = out.trimEnd().split('\n');
-    expect(heading?.trimEnd().split(/ {2,}/)).toEqual(['TIMESTAMP', 'SOURCE', 'KIND', 'TEXT']);
+    expect(heading?.trimEnd().split(/ {2,}/)).toEqual(['TIME', 'SOURCE', 'KIND', 'TEXT']);
+    expect(out).toMatch(/^0:\d\d {2}agent {8}action {6,}\S/m);
     expect(lines.every((line) => line.length <= 90)).toBe(true);
   });
 
@@ -56,6 +57,9 @@ describe('conv events', () => {
       (row) => row.split('\t')[3],
     );
     expect(new Set(kinds)).toEqual(new Set(['ActionEvent']));
+    expect(await rows('--kind action,Message')).toEqual(
+      await rows('--kind ActionEvent,MessageEvent'),
+    );
     for (const line of ['events', 'events --tail 99', 'follow'])
       await at.ends(`${line} ${at.id} --kind actionevent,Foo`, {
         err: /^no event has the kind Foo; there are .*MessageEv/,
@@ -145,7 +149,6 @@ describe('conv follow', () => {
       'TIME  $ exit 3',
       'TIME  ✗ exit 3',
       'TIME  ✓ Counted.',
-      'TIME  · finished',
       '✓ finished',
       '',
     ]);

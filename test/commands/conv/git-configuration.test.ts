@@ -130,6 +130,12 @@ function makeRepository(name: string, content: string): string {
   return inDir(name);
 }
 
+function addSubmodule(repository: string, from: string): void {
+  const add = ['submodule', '--quiet', 'add', from, 'sub'];
+  git(repository, '-c', 'protocol.file.allow=always', ...add);
+  git(repository, 'commit', '-qm', 'with a submodule');
+}
+
 async function ranOn(repository: string, command: string): Promise<string> {
   const replay = await replayFile(at, 'replay.json', [run(command), finish('Größer.')]);
   const start = ['conv', 'new', '--repo', repository, '--replay', replay, '--wait'];
@@ -209,17 +215,7 @@ describe('the configuration of git', () => {
   it('of a repository names no program that conv list, conv new --dry-run and conv pull run', async () => {
     writeFileSync(path.join(at.world.home, '.gitconfig'), IDENTITY);
     const repository = makeRepository('copied', CONTENT);
-    git(
-      repository,
-      '-c',
-      'protocol.file.allow=always',
-      'submodule',
-      '--quiet',
-      'add',
-      repository,
-      'sub',
-    );
-    git(repository, 'commit', '-qm', 'with a submodule');
+    addSubmodule(repository, repository);
     const id = await ranOn(repository, 'echo more >>a.txt');
     for (const config of ['.git/config', '.git/modules/sub/config']) {
       writeFileSync(
@@ -242,17 +238,7 @@ describe('the configuration of git', () => {
 
   it('with a required filter that the agent plants, in the repository or a submodule, breaks neither diff nor pull', async () => {
     const repository = makeRepository('planted', CONTENT);
-    git(
-      repository,
-      '-c',
-      'protocol.file.allow=always',
-      'submodule',
-      '--quiet',
-      'add',
-      inDir('plain'),
-      'sub',
-    );
-    git(repository, 'commit', '-qm', 'with a submodule');
+    addSubmodule(repository, inDir('plain'));
     const plant = 'config filter.planted.clean false; git -C . config filter.planted.required true';
     const inSub =
       `git clone -q '${inDir('plain')}' sub; git -C sub ${plant.replace('-C .', '-C sub')}; ` +

@@ -17,7 +17,7 @@ import {
   startWaitingRun,
   type WaitingRun,
 } from './support.ts';
-import { WITHOUT_COUNTS } from '../../service/storage/support.ts';
+import { TO_VERSION_5 } from '../../service/storage/support.ts';
 
 const at = useWorld({ spec: 'process', api: 'v1', noun: 'conv' });
 let finished: string;
@@ -95,7 +95,7 @@ describe('without a restart', () => {
     const database = new Database(path.join(at.world.dataDir, 'service.db'));
     database.exec("UPDATE conversations SET execution_status = 'running'");
     database.exec(
-      `${WITHOUT_COUNTS} ALTER TABLE sandboxes DROP COLUMN isolation; ALTER TABLE sandboxes DROP COLUMN fell_back;
+      `${TO_VERSION_5} ALTER TABLE sandboxes DROP COLUMN isolation; ALTER TABLE sandboxes DROP COLUMN fell_back;
        PRAGMA user_version = 2;`,
     );
     database.close();

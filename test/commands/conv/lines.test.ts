@@ -1,7 +1,9 @@
 /** The lines of people: of an event, and of a run on the status line. */
 import { describe, expect, it } from 'vitest';
+import type { Context } from '../../../src/commands/context.ts';
+import { widthOf } from '../../../src/base/text/width.ts';
 import { eventView } from '../../../src/commands/conv/event-view.ts';
-import { LiveRun } from '../../../src/commands/conv/follow.ts';
+import { LiveRun } from '../../../src/commands/conv/live-run.ts';
 import { blankConversation } from '../../../src/domain/conversation.ts';
 import type { ConversationEvent } from '../../../src/domain/event.ts';
 import { conversationEvent } from '../../runs/support/source.ts';
@@ -133,4 +135,70 @@ it('the line of a run without a known cost has none', () => {
   expect(new LiveRun({ ...conversation, cost_usd: null }, NOW, 'known').line(NOW)).toBe(
     'running · 0:00',
   );
+});
+
+describe('the answer that is being written, above the line of a run', () => {
+  const ended = new AbortController();
+  let size = { columns: 21, rows: 6 };
+  let above: () => readonly string[] = () => [];
+  const context = {
+    clock: { now: () => NOW },
+    signal: ended.signal,
+    terminal: {
+      io: {
+        stderr: {
+          get columns() {
+            return size.columns;
+          },
+          get rows() {
+            return size.rows;
+          },
+        },
+      },
+      progress: (_text: unknown, _elsewhere: unknown, lines = above) => {
+        above = lines;
+        return Promise.resolve({
+          update: () => undefined,
+          done: () => Promise.resolve(),
+        });
+      },
+    },
+  } as unknown as Context;
+
+  it('is safe, fits to the width with wide characters, and has the newest lines for which there is room', async () => {
+    const run = live();
+    const { onPartial, progress } = await run.show(context, true);
+    expect(above()).toEqual([]);
+    let text = 'one \x1b[31mtwo';
+    onPartial?.(() => text);
+    expect(above().join('\n')).toContain('\\x1b[31mtwo');
+    text = '漢'.repeat(30);
+    expect(Math.max(...above().map(widthOf))).toBeLessThanOrEqual(20);
+    expect(above().join('').match(/漢/gu)).toHaveLength(30);
+    text = Array.from({ length: 50 }, (_, index) => `line ${index}`).join('\n');
+    expect(above().map((line) => line.trim())).toEqual([
+      'line 46',
+      'line 47',
+      'line 48',
+      'line 49',
+    ]);
+    size = { columns: 21, rows: 2 };
+    expect(above()).toEqual([]);
+    size = { columns: 21, rows: 6 };
+    run.onEvent(event({ source: 'user', signal: 'message' }));
+    expect(above()).toHaveLength(4);
+    run.onEvent(event({ source: 'agent', signal: 'activity' }));
+    expect(above()).toEqual([]);
+    onPartial?.(() => text);
+    await progress.done();
+    expect(above()).toEqual([]);
+    onPartial?.(() => text);
+    ended.abort();
+    expect(above()).toEqual([]);
+  });
+
+  it('is not asked for where it is not shown', async () => {
+    const { onPartial } = await live().show(context, false);
+    expect(onPartial).toBeUndefined();
+  });
 });

@@ -73,9 +73,20 @@ describe('conv pull', () => {
       added: 2,
       removed: 0,
       conflicts: [],
+      pushed: false,
       changed: true,
     });
     expect(await changes()).toBe('M README.md\n?? new.txt');
+  });
+
+  it('prints on a terminal where the changes went, and the files', async () => {
+    const files = 'README.md +1 −0\nnew.txt +1 −0\n';
+    const pulled = `pulled ${id.slice(0, 8)}`;
+    const ending = { columns: 200 };
+    const out = await pull('--branch agent --no-color', ending);
+    expect(out.out).toBe(`${pulled} onto branch agent\n${files}`);
+    await pull('--no-color', { ...ending, out: `${pulled} into ${checkout}\n${files}` });
+    await pull('-o new --dry-run --no-color', { ...ending, out: '' });
   });
 
   it('exits 6 for files with changes of the user, and changes nothing', async () => {
@@ -171,6 +182,68 @@ describe('conv pull', () => {
     });
   });
 
+  describe('--push and the commands that open a pull request:', () => {
+    let env: Record<string, string>;
+    /** The programs are installed, and origin is on this host; it is pushed to another place. */
+    const onHost = async (host: string, to: string): Promise<void> => {
+      const folder = path.join(at.dir, 'programs');
+      mkdirSync(folder, { recursive: true });
+      for (const program of ['gh', 'glab', 'tea']) writeFileSync(path.join(folder, program), '');
+      env = { ...AUTHOR, PATH: `${folder}:${process.env.PATH}` };
+      await git(checkout, 'remote', 'add', 'origin', `https://${host}/acme/app.git`);
+      await git(checkout, 'config', 'remote.origin.pushurl', to);
+    };
+
+    it('the branch is pushed, without hooks, and a program that serves the host opens it', async () => {
+      const bare = path.join(at.dir, `pushed-${count}.git`);
+      await git(at.dir, 'init', '-q', '--bare', bare);
+      await onHost('github.com', bare);
+      const hook = path.join(checkout, '.git', 'hooks', 'pre-push');
+      writeFileSync(hook, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+      const err = 'open a pull request:\n  gh pr create --fill --head agent/a --base main\n';
+      const { out } = await pull('--branch agent/a --push --json', { env });
+      expect(json<object>({ out })).toMatchObject({ branch: 'agent/a', pushed: true });
+      expect(await git(bare, 'branch', '--format=%(refname:short)')).toBe('agent/a');
+      await git(checkout, 'branch', '-D', 'agent/a');
+      await git(bare, 'branch', '-D', 'agent/a');
+      await pull('--branch agent/a --push', { env, err });
+      await git(checkout, 'remote', 'set-url', 'origin', 'git@gitlab.acme.com:acme/app.git');
+      await pull('--branch agent/b', {
+        env,
+        err: 'push -u origin agent/b\n  glab mr create --source-branch agent/b --target-branch main\n',
+      });
+    });
+
+    it('a clean checkout gets a branch and a commit first, a changed one no command', async () => {
+      await onHost('codeberg.org', '/nowhere');
+      const name = `acs/${id.slice(0, 8)}`;
+      await pull('', {
+        env,
+        err: new RegExp(
+          `switch -c ${name}\n  git add -A\n  git commit -m '[^']+'\n  git push -u origin ${name}` +
+            `\n  tea pulls create --head ${name} --base main\n$`,
+        ),
+      });
+      await git(checkout, 'checkout', '-q', '.');
+      await pull('-o elsewhere', { env, err: '' });
+      writeFileSync(path.join(checkout, 'mine'), 'mine');
+      await git(checkout, 'clean', '-qf', 'new.txt');
+      await pull('', { env, err: '' });
+    });
+
+    it('a push that fails exits 1 and keeps the branch; without --branch or origin nothing starts', async () => {
+      await pull('--branch x --push', { code: 6, err: 'no remote "origin"' });
+      await pull('--push', { code: 2 });
+      await onHost('git.acme.com', 'http://user:secret@127.0.0.1:1/x');
+      const failed = await pull('--branch x --push --json', { env, code: 1 });
+      expect(json<object>(failed)).toMatchObject({ branch: 'x', pushed: false, changed: true });
+      expect(errorOf(failed).message).toMatch(/^the branch x was not pushed: fatal: unable to/);
+      expect(failed.err).not.toContain('secret');
+      expect(await git(checkout, 'rev-parse', 'x^')).toBe(await git(checkout, 'rev-parse', 'HEAD'));
+      await pull('--branch y', { env, err: '' });
+    });
+  });
+
   it('warns when the conversation has no repository', async () => {
     await ranOn('echo new > new.txt', '--no-repo');
     await pull('', {
@@ -186,6 +259,8 @@ describe('conv pull', () => {
   it('exits 0 with a notice when nothing changed', async () => {
     await ranOn('true', '--repo', checkout);
     await pull('', { err: 'nothing changed' });
+    const { err } = await at.ends(`conv diff ${id} --stat --format table`, { out: '' });
+    expect(err).toBe('nothing changed in the workspace\n');
   });
 
   it('exits 6 for a paused sandbox without --resume', async () => {
@@ -193,5 +268,31 @@ describe('conv pull', () => {
     await pull('-o changed', { code: 6, err: '\n  add --resume to start it first\n' });
     await pull('--resume');
     expect(await changes()).toBe('M README.md\n?? new.txt');
+  });
+});
+
+describe('conv diff of two conversations', () => {
+  const diff = (line: string, ending: Parameters<typeof at.ends>[1]) =>
+    at.ends(`conv diff ${shared} ${line}`, ending);
+
+  it('prints the changes from the first workspace to the second', async () => {
+    await ranOn('echo other >> README.md', '--repo', seed);
+    const [one, two] = [shared.slice(0, 8), id.slice(0, 8)];
+    await diff(id, {
+      out: new RegExp(`^diff --git ${one}/README.md ${two}/README.md\\n`),
+      err: '',
+    });
+    const out = 'README.md\tmodified\t1\t1\nnew.txt\tdeleted\t0\t1\n';
+    await diff(`${id} --stat`, { out });
+    await diff(`${id} --name-only`, { out: 'README.md\nnew.txt\n' });
+    await diff(shared, { out: '', err: 'the workspaces do not differ' });
+  });
+
+  it('exits 6 for another start, which it names, and 2 for a third conversation', async () => {
+    const base = await git(seed, 'rev-parse', 'HEAD');
+    await ranOn('true', '--no-repo');
+    const err = `${shared.slice(0, 8)} started from commit ${base}, ${id.slice(0, 8)} from no repo`;
+    await diff(id, { code: 6, err });
+    await diff(`${shared} ${id}`, { code: 2 });
   });
 });

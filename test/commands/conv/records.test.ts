@@ -72,6 +72,12 @@ describe('conv list', () => {
       out: { items: [{ id: SECOND }], has_more: true },
       err: '--all-pages',
     },
+    'says on a terminal that none match': {
+      acs: 'list --status stuck',
+      columns: 80,
+      out: '',
+      err: /^none match\n$/,
+    },
     'selects by status': { acs: 'list --status finished -q', out: ids(SECOND, FIRST) },
     'prints an empty list when nothing is selected': {
       acs: 'list --status stuck --json',
@@ -189,7 +195,20 @@ describe('conv show', () => {
     'prints rows of key and value on a terminal': {
       acs: `show ${FIRST} --no-color`,
       columns: 100,
-      out: new RegExp(`^id {16}${FIRST}\n(.*\n)*status {12}finished\n`),
+      out: new RegExp(
+        [
+          `^id              ${FIRST}`,
+          'title           The first',
+          'status          finished',
+          'sandbox id      box1',
+          'sandbox status  running',
+          'repository      acme/a',
+          'model           openai/gpt-4o',
+          'created at      2026-11-21T10:00:00Z \\(2h ago\\)',
+          'updated at      2026-11-21T11:00:00Z \\(1h ago\\)',
+          'url ',
+        ].join('\n'),
+      ),
     },
     '--exit-status exits with the code of the status': { acs: `show ${FIRST} --exit-status` },
     'prints several as a list, in the order of their ids': {
@@ -285,6 +304,14 @@ describe('conv delete', () => {
     await at.ends(`delete ${FIRST} -y --ignore-not-found --json`, {
       out: { changed: false, status: 'deleted' },
     });
+  });
+
+  it('leaves no @last when it deletes the last one, and keeps it else', async () => {
+    await at.ends(`new x --no-repo --id ${FIRST}`, { writes: [] });
+    await at.ends(`delete ${SECOND} -y`, {});
+    await at.ends('show @last -q', { out: ids(FIRST) });
+    await at.ends('delete @last -y', {});
+    await at.ends('show @last', { code: 5, err: '@last is not set' });
   });
 
   it('of a selection keeps runs in progress, unless forced', async () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { BulkResult } from '../../../src/output/view.ts';
 import { useWorld } from '../../support/use-world.ts';
 import {
+  alone,
   endedRun,
   json,
   jsonLines,
@@ -15,7 +16,7 @@ import {
 const UNKNOWN = 'f'.repeat(32);
 
 describe.each(['v1', 'v0'] as const)('over %s', (api) => {
-  const at = useWorld({ api, spec: 'process', noun: 'conv' });
+  const at = useWorld({ api, spec: 'process', noun: 'conv', oneSandbox: true });
   const stopped = async () => {
     const held = await startHeldRun(at.world);
     await at.ends(`stop ${held.id}`, {});
@@ -119,7 +120,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
         out: { requests: [{ method: 'POST' }] },
         writes: [],
       });
-      const done = await endedRun(at.world);
+      const done = await endedRun(alone(at.world));
       await at.ends(`resume ${done} --dry-run --json`, {
         out: { dry_run: true, requests: [] },
         writes: [],
@@ -139,7 +140,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
     it.runIf(api === 'v1')(
       'exits 6 when the sandbox was deleted, 5 for an unknown id, and 2 without one',
       async () => {
-        const id = await endedRun(at.world);
+        const id = await endedRun(alone(at.world));
         const { sandbox_id } = await at.json<{ sandbox_id: string }>(`show ${id}`);
         await at.world.acs('sandbox', 'delete', sandbox_id, '-y');
         await at.ends(`resume ${id}`, { code: 6 });

@@ -92,6 +92,8 @@ describe('sandbox exec', () => {
     await at.world.acs(...start, conversation, '--sandbox', id);
     for (const word of [conversation, 'c0ffee', `${at.server.url}/conversations/${conversation}`])
       await at.ends(`exec ${word} -- echo on`, { out: 'on\n' });
+    await at.ends('exec c0ffee -- mkdir below', {});
+    await at.ends('exec c0ffee --cwd below -- pwd', { out: /\/below\n$/ });
     await at.ends('cp - c0ffee:note', { stdin: 'noted' });
     await at.ends(`cp ${conversation}:note -`, { out: 'noted' });
     await at.ends('exec c0ffee0000004111800000000000bad0 -- ls', {

@@ -219,8 +219,22 @@ describe.each(DIALECTS)(
       await at.ends('get language max_iterations', { out: 'language\tde\nmax_iterations\t11\n' });
       expect(await at.json('get max_iterations')).toEqual({ max_iterations: 11 });
       await at.ends('get max_iterations --format ndjson', { out: '{"max_iterations":11}\n' });
-      const out = 'NAME            VALUE\nmax_iterations  11\nlanguage        de\n';
+      await at.ends('unset language', {});
+      const out = 'max_iterations  11\nlanguage        (unset)\n';
       await at.ends('get max_iterations language --no-color', { columns: 100, out });
+    });
+
+    it('get prints on a terminal what is set, whole, and with --all the defaults too', async () => {
+      const url = `http://127.0.0.1:1/${'long/'.repeat(8)}v1`;
+      await at.ends(`set max_iterations=11 llm_base_url=${url} --no-check`, {});
+      const { out } = await at.ends('get --no-color', {
+        columns: 50,
+        out: /^max_iterations +11\n/m,
+        err: /^\d+ more settings have their defaults: acs/m,
+      });
+      expect(out).toContain(url);
+      const all = await at.ends('get --all --no-color', { columns: 50, err: '' });
+      expect(all.out.split('\n').length).toBeGreaterThan(out.split('\n').length);
     });
 
     const refused: [string, string][] = [
@@ -348,7 +362,7 @@ describe('settings of V1', () => {
   it('a bare secret is asked for on a terminal, and is exit 2 off one', async () => {
     await at.ends('set llm_api_key --no-color', {
       answers: ['typed-model-key'],
-      out: 'NAME         VALUE\nllm_api_key  (set)\n',
+      out: '',
       err: 'llm_api_key: (unset) -> (set)',
       hides: 'typed-model-key',
     });

@@ -39,6 +39,62 @@ const stored = () => at.json('settings get llm_model llm_base_url llm_api_key', 
 const calls = () =>
   endpoint.asked.map(({ method, url, headers }) => [`${method} ${url}`, headers.authorization]);
 
+const OWN_INTERFACES: [model: string, path: string, route: string, answer: object, key: string][] =
+  [
+    ['anthropic/claude', '/anthropic', 'POST /anthropic/v1/messages', { content: [] }, 'x-api-key'],
+    [
+      'gemini/gemini-3-pro',
+      '/v1beta',
+      'POST /v1beta/models/gemini-3-pro:generateContent',
+      { candidates: [] },
+      'x-goog-api-key',
+    ],
+    ['openai/responses/gpt-5', '/v1', 'POST /v1/responses', { output: [] }, 'authorization'],
+  ];
+
+it('settings set warns of a context of Ollama that is too short', async () => {
+  routes = {
+    ...routes,
+    'GET /api/ps': { json: { models: [{ name: 'small:latest', context_length: 4096 }] } },
+    'POST /api/show': { json: { parameters: '' } },
+  };
+  await set(`llm_model=ollama/small llm_base_url=${endpoint.url}`, {
+    err: /context of 4096 tokens and cuts longer requests[^]*OLLAMA_CONTEXT_LENGTH=32768 ollama serve/,
+  });
+  const doctor = await at.json('doctor', { env: here() });
+  expect(JSON.stringify(doctor)).toContain('context of 4096 tokens');
+});
+
+it.each(OWN_INTERFACES)(
+  'settings set tries %s through its own interface',
+  async (model, path, route, answer, header) => {
+    routes = { [route]: { json: answer } };
+    await set(`llm_model=${model} llm_base_url=${endpoint.url}${path} llm_api_key=-`, {
+      stdin: 'sk-own',
+      hides: 'sk-own',
+    });
+    expect(endpoint.asked.map(({ headers }) => headers[header])).toContainEqual(
+      expect.stringContaining('sk-own'),
+    );
+    expect(endpoint.asked.at(-1)?.body).toHaveProperty('tools');
+    expect(await stored()).toMatchObject({ llm_model: model });
+  },
+);
+
+it('model list reads the list of Google, and a wrong key there is named', async () => {
+  const models = [{ name: 'models/gemini-3-pro', inputTokenLimit: 1_048_576 }];
+  const own = `llm_model=gemini/gemini-3-pro llm_base_url=${endpoint.url}/v1beta llm_api_key=-`;
+  routes = { '/v1beta/models': { json: { models } } };
+  await set(`--no-check ${own}`, { stdin: 'sk-own' });
+  expect(await at.json('model list', { env: here() })).toMatchObject({
+    items: [{ id: 'gemini/gemini-3-pro', context: 1_048_576 }],
+  });
+  routes = {
+    'POST /v1beta/models/gemini-3-pro:generateContent': refused(400, 'API key not valid.'),
+  };
+  await set(own, { stdin: 'sk-own', code: 4, err: /llm_api_key: .* refuses the key/ });
+});
+
 describe('settings set of a model on the local service of this machine', () => {
   it('stores a model that answers a call with the key', async () => {
     await set(`llm_model=small llm_base_url=${endpoint.url}/v1 llm_api_key=-`, {

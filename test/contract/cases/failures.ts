@@ -192,7 +192,7 @@ export const FAILURES: ContractCase[] = [
     withModel(target, dialect, async () => {
       const ended = expectCode(await conversation(target, dialect, 'LOOP', '--wait', '--json'), 1);
       expect(json(ended)).toMatchObject({
-        status: dialect === 'v1' ? 'stuck' : 'failed',
+        status: dialect === 'v0' ? 'failed' : 'stuck',
         outcome: { exit_code: 1 },
       });
     }),

@@ -1,6 +1,6 @@
 /** Conversations on a repository. */
 import { mkdtempSync } from 'node:fs';
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { unquotePath } from '../../../src/domain/patch.ts';
@@ -23,6 +23,7 @@ import {
   filesOf,
   git,
   MATRIX_CHANGES,
+  ODD_NAMES,
   NOT_IN_V0,
   shell,
 } from '../../support/patch-matrix.ts';
@@ -62,6 +63,34 @@ function without(names: readonly string[], files: readonly string[]): string[] {
   return files.filter((line) => !names.includes(unquotePath(line.slice(line.indexOf('\t') + 1))));
 }
 
+/** Starts WORK on the checkout; null where the dialect cannot. */
+async function withChanges(target: Target, dialect: Dialect, checkout: string) {
+  const { url, flags } = target.repository;
+  const hasRemote = git(checkout, 'remote') !== '';
+  if (hasRemote && url !== undefined) git(checkout, 'remote', 'set-url', 'origin', url);
+  const args = ['conv', 'new', ...(await target.begin('WORK')), '--wait', '--json'];
+  if (dialect !== 'agent') args.push('--api', dialect);
+  if (dialect === 'v1') args.push('--spec', target.specs[0]);
+  // Else the git provider of the host is not known.
+  if (hasRemote && flags.includes('--git-provider')) args.push(...flags);
+  const ended = await target.invoke({ args: [...args, '--with-changes'], cwd: checkout });
+  expectCode(ended, dialect === 'v0' ? 12 : 0);
+  if (dialect === 'v0') return null;
+  const { id } = json(ended);
+  const inWorkspace = async (...words: string[]): Promise<string> => {
+    const [, worktree] = /worktree of the checkout: ([^"]+)"/.exec(ended.err) ?? [];
+    if (worktree !== undefined) return git(worktree, ...words);
+    return (await ok(target, 'sandbox', 'exec', id, '--', 'git', ...words)).out.trimEnd();
+  };
+  return { id, inWorkspace };
+}
+
+async function changesOf(target: Target, id: string): Promise<string[]> {
+  const ended = await ok(target, 'conv', 'diff', id, '--stat', '--json');
+  const { items } = json<ListJson<{ path: string; status: string }>>(ended);
+  return items.map((item) => `${item.status} ${item.path}`);
+}
+
 export const REPOSITORIES: ContractCase[] = [
   ...inEachDialect(
     'repository: cloned at its branch, and the changes come back as a diff',
@@ -84,6 +113,13 @@ export const REPOSITORIES: ContractCase[] = [
       expect(items).toMatchObject([{ path: 'hello.txt', status: 'added' }]);
       const { out } = await ok(target, 'conv', 'diff', id);
       expect(out).toContain('+hello from the agent');
+      if (dialect === 'v0') return;
+      // The id of the conversation means the folder of its repository.
+      for (const args of [
+        ['exec', id, '--', 'cat', 'hello.txt'],
+        ['cp', `${id}:hello.txt`, '-'],
+      ])
+        expect((await ok(target, 'sandbox', ...args)).out).toContain('hello from the agent');
     },
   ),
   ...inEachDialect(
@@ -146,6 +182,47 @@ export const REPOSITORIES: ContractCase[] = [
       const folder = path.join(checkout, 'folder');
       await pull(0, '-o', folder);
       expect(await readdir(folder)).toEqual(['hello.txt']);
+    },
+  ),
+  ...inEachDialect(
+    'with-changes: the run begins with the files of the checkout, and only its own are its changes',
+    async (target, dialect) => {
+      const checkout = cloneOf(target);
+      git(checkout, 'commit', '-q', '--allow-empty', '-m', 'not pushed');
+      shell(checkout, `${MATRIX_CHANGES} && ${ODD_NAMES} && echo 'not yet' >hello.txt`);
+      const read = ['status', '--porcelain', '-z', '-uall', '--ignore-submodules=all'];
+      const before = git(checkout, ...read);
+      const started = await withChanges(target, dialect, checkout);
+      if (started === null) return 'unsupported';
+      const { id, inWorkspace } = started;
+      expect(await inWorkspace(...read)).toBe(before);
+      expect(await inWorkspace('log', '-1', '--format=%s')).toBe('not pushed');
+      expect(await changesOf(target, id)).toEqual(['modified hello.txt']);
+      expectCode(await target.invoke({ args: ['conv', 'pull', id], cwd: checkout }), 0, 'pull');
+      const file = path.join(checkout, 'hello.txt');
+      expect(await readFile(file, 'utf8')).toBe('hello from the agent\n');
+      expect(git(checkout, ...read)).toBe(before);
+    },
+  ),
+  ...inEachDialect(
+    'with-changes: a new branch, a detached HEAD and a checkout without a commit are taken as they are',
+    async (target, dialect) => {
+      const [branch, detached] = [cloneOf(target), cloneOf(target)];
+      const unborn = mkdtempSync(path.join(target.dir, 'unborn-'));
+      git(branch, 'switch', '-q', '-c', 'only-here');
+      git(detached, 'checkout', '-q', '--detach', 'origin/main');
+      git(unborn, 'init', '-q', '-b', 'trunk');
+      for (const checkout of [branch, detached, unborn]) {
+        shell(checkout, 'echo mine >mine.txt');
+        const started = await withChanges(target, dialect, checkout);
+        if (started === null) return 'unsupported';
+        const { id, inWorkspace } = started;
+        expect(await changesOf(target, id)).toEqual(['added hello.txt']);
+        if (dialect === 'agent') continue;
+        const head = git(checkout, 'branch', '--show-current');
+        expect(await inWorkspace('branch', '--show-current')).toBe(head);
+        expect(await inWorkspace('status', '--porcelain')).toContain('?? mine.txt');
+      }
     },
   ),
   ...inEachDialect(

@@ -3,7 +3,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import path, { join } from 'node:path';
 import { expect } from 'vitest';
 import { expectCode, json, ok, type ListJson } from '../support.ts';
-import type { ContractCase, Target } from '../target.ts';
+import type { ContractCase, Target, Verdict } from '../target.ts';
 import { GIT_TOKEN, startGitHost } from '../../genuine/git-host.ts';
 import type { Ended } from '../../support/world.ts';
 
@@ -14,6 +14,12 @@ const read = async (target: Target): Promise<Settings> =>
 
 /** Whether the settings are at the route of V0. */
 const isV0 = (target: Target): boolean => target.dialects.includes('v0');
+
+const isBackend = (target: Target): boolean => target.dialects.includes('agent');
+
+/** Of a setting that takes any text. */
+const freeText = (target: Target): string =>
+  isBackend(target) ? 'agent_settings.llm.openrouter_app_name' : 'git_user_name';
 
 /** V0 cannot tell that `sandbox_api_key` is set, so it is not compared. */
 function without(settings: Settings, ...names: string[]): Settings {
@@ -26,7 +32,7 @@ export const SETTINGS: ContractCase[] = [
   {
     name: 'settings: one is set and unset again, all others stay',
     async run(target) {
-      await ok(target, 'settings', 'set', 'git_user_name=Before');
+      await ok(target, 'settings', 'set', `${freeText(target)}=Before`);
       const before = await read(target);
       const set = json<Settings>(
         await ok(target, 'settings', 'set', 'max_iterations=17', '--json'),
@@ -51,9 +57,11 @@ export const SETTINGS: ContractCase[] = [
       'settings: what is not named stays as the server has it, and what was read can be ' +
       'written back',
     async run(target) {
-      const path = isV0(target) ? '/api/settings' : '/api/v1/settings';
+      const isOld = isV0(target) || isBackend(target);
+      const path = isOld ? '/api/settings' : '/api/v1/settings';
+      const other = freeText(target);
       const stored = async (): Promise<unknown> => (await target.request('GET', path)).body;
-      await ok(target, 'settings', 'set', 'max_iterations=31', 'git_user_name=Kept');
+      await ok(target, 'settings', 'set', 'max_iterations=31', `${other}=Kept`);
       const before = await stored();
       await ok(target, 'settings', 'set', 'max_iterations=32');
       expect(await stored()).not.toEqual(before);
@@ -65,7 +73,7 @@ export const SETTINGS: ContractCase[] = [
       const written = await ok(target, 'settings', 'set', '--file', file, '--json');
       expect(json<Settings>(written)['changed']).toBe(false);
       expect(await stored()).toEqual(before);
-      await ok(target, 'settings', 'unset', 'max_iterations', 'git_user_name');
+      await ok(target, 'settings', 'unset', 'max_iterations', other);
     },
   },
   {
@@ -101,21 +109,18 @@ export const SETTINGS: ContractCase[] = [
       const before = await ok(target, 'settings', 'get', '--json', '--debug');
       expect(before.out + before.err).not.toContain(secret);
       expect(JSON.stringify(json<Settings>(before)['mcp_config'])).toContain('127.0.0.1:9/sse');
-      await ok(target, 'settings', 'set', 'git_user_email=someone@example.com');
+      await ok(target, 'settings', 'set', `${freeText(target)}=Kept`);
       expect((await read(target))['mcp_config']).toEqual(json<Settings>(before)['mcp_config']);
-      await ok(target, 'settings', 'unset', 'mcp_config', 'git_user_email');
+      await ok(target, 'settings', 'unset', 'mcp_config', freeText(target));
     },
   },
   {
     name: 'settings: a value that would make later requests fail is refused before it is sent',
     async run(target) {
       const before = await read(target);
-      const wrong = [
-        'confirmation_mode=perhaps',
-        'max_iterations=many',
-        'remote_runtime_resource_factor=3',
-      ];
-      if (!isV0(target))
+      const wrong = ['confirmation_mode=perhaps', 'max_iterations=many'];
+      if (!isBackend(target)) wrong.push('remote_runtime_resource_factor=3');
+      if (target.dialects.includes('v1') && !isV0(target))
         wrong.push('sandbox_grouping_strategy=BY_COLOUR', 'enable_sound_notifications=7');
       for (const word of wrong) expectCode(await target.acs('settings', 'set', word), 2, word);
       expectCode(await target.acs('settings', 'set', 'max_iteratons=3'), 2);
@@ -226,7 +231,15 @@ const set = (
 /**
  * With a git host of its own; the provider that the target had before is stored again at the end.
  */
-async function withGitHost(target: Target, run: (url: string) => Promise<void>): Promise<void> {
+async function withGitHost(
+  target: Target,
+  run: (url: string) => Promise<void>,
+): Promise<Verdict | void> {
+  if (isBackend(target)) {
+    expectCode(await target.acs('git-provider', 'list'), 12);
+    expectCode(await target.acs('repo', 'list'), 12);
+    return 'unsupported';
+  }
   // A server without settings does not report its providers.
   await ok(target, 'settings', 'set', 'language=en');
   const before = (await providers(target)).find(({ git_provider }) => git_provider === 'forgejo');
@@ -244,8 +257,8 @@ async function withGitHost(target: Target, run: (url: string) => Promise<void>):
 export const GIT_PROVIDERS: ContractCase[] = [
   {
     name: 'git providers: a token is tried, stored, listed without it, replaced and deleted',
-    async run(target) {
-      await withGitHost(target, async (url) => {
+    run: (target) =>
+      withGitHost(target, async (url) => {
         const refused = expectCode(await set(target, 'forgejo', url, 'a-wrong-token', '--json'), 4);
         expect(refused.err).toContain('valid forgejo token');
         const stored = expectCode(
@@ -267,13 +280,12 @@ export const GIT_PROVIDERS: ContractCase[] = [
         expect(await providers(target)).toEqual([]);
         expectCode(await target.acs('git-provider', 'delete', 'forgejo', '-y'), 5);
         await ok(target, 'git-provider', 'delete', 'forgejo', '-y', '--ignore-not-found');
-      });
-    },
+      }),
   },
   {
     name: 'repositories and branches: listed and searched with a token, exit 4 without one',
-    async run(target) {
-      await withGitHost(target, async (url) => {
+    run: (target) =>
+      withGitHost(target, async (url) => {
         await target.acs('git-provider', 'delete', 'forgejo', '-y', '--ignore-not-found');
         expect(expectCode(await target.acs('repo', 'list'), 4).err).toContain(
           'acs git-provider set',
@@ -301,7 +313,6 @@ export const GIT_PROVIDERS: ContractCase[] = [
         expect((await ok(target, 'repo', 'branches', 'demo/nowhere')).err).toContain(
           'lists no branch',
         );
-      });
-    },
+      }),
   },
 ];

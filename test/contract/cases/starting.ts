@@ -104,7 +104,7 @@ export const STARTING: ContractCase[] = [
     'start: an id that the caller chose is kept, and the same start again sends nothing',
     async (target, dialect) => {
       const id = randomUUID().replaceAll('-', '');
-      if (!target.dialects.includes('v1')) {
+      if (newest(target) === 'v0') {
         expectCode(await conversation(target, dialect, 'QUICK', '--id', id), 12);
         return 'unsupported';
       }
@@ -115,14 +115,15 @@ export const STARTING: ContractCase[] = [
     },
   ),
   {
-    name: 'start: a model of its own (v1), exit 12 (v0)',
+    name: 'start: a model of its own, exit 12 over V0',
     async run(target) {
       const flags = ['--model', 'openai/gpt-4o-mini', '--json'];
       if (target.dialects.includes('v0'))
         expectCode(await conversation(target, 'v0', 'QUICK', ...flags), 12);
-      if (!target.dialects.includes('v1')) return 'unsupported';
+      const dialect = newest(target);
+      if (dialect === 'v0') return 'unsupported';
       const made = json(
-        expectCode(await conversation(target, 'v1', 'QUICK', ...flags, '--wait'), 0),
+        expectCode(await conversation(target, dialect, 'QUICK', ...flags, '--wait'), 0),
       );
       expect(made.model).toBe('openai/gpt-4o-mini');
     },
@@ -245,7 +246,8 @@ async function writeTasks(
   const replay = words.indexOf('--replay');
   const task = replay === -1 ? { message: words[0] } : { replay: words[replay + 1] };
   const name = path.join(target.dir, `batch-${randomUUID()}`);
-  const tasks = keys.map((key) => JSON.stringify({ key, ...task, 'no-repo': true, api: dialect }));
+  const api = dialect === 'agent' ? {} : { api: dialect };
+  const tasks = keys.map((key) => JSON.stringify({ key, ...task, 'no-repo': true, ...api }));
   await writeFile(`${name}.jsonl`, tasks.join('\n'));
   return { tasks: `${name}.jsonl`, results: `${name}.results.jsonl`, diffs: `${name}.diffs` };
 }

@@ -345,6 +345,64 @@ describe('a pull onto a branch', () => {
   });
 });
 
+describe('the patch between two workspaces', () => {
+  const files = (folder: string) => git(folder, 'ls-files', '--stage').replace(/^.*\tsub$/m, '');
+  /** The patches of these commands on the commit, with its tree. */
+  const sideOf = (name: string, changes: string) => {
+    const folder = path.join(dir, name);
+    git(dir, 'clone', '-q', root, folder);
+    shell(folder, changes);
+    git(folder, 'add', '-A');
+    const tree = git(folder, 'write-tree');
+    const diff = (base: string) =>
+      Buffer.from(`${git(folder, 'diff', '--cached', '--binary', '--full-index', '-M', base)}\n`);
+    const patch = diff('HEAD');
+    shell(
+      folder,
+      'git diff --cached --name-only -z --no-renames --diff-filter=d HEAD >.git/names; ' +
+        'git read-tree --empty; ' +
+        'git --literal-pathspecs add --pathspec-from-file=.git/names --pathspec-file-nul',
+    );
+    const whole = diff(git(folder, 'hash-object', '-t', 'tree', '-w', '/dev/null'));
+    git(folder, 'read-tree', tree);
+    return { name, patch, whole, folder, tree };
+  };
+
+  it('makes the files of one those of the other, for each kind of change', async () => {
+    root = path.join(dir, 'matrix');
+    makeMatrixBase(root);
+    const one = sideOf('one', MATRIX_CHANGES);
+    const other = sideOf(
+      'other',
+      'echo other >modify.txt; rm rename.txt mode.sh; echo x >folder/inner.txt; ' +
+        'echo other >new.bin; printf "\\0" >binary.bin; echo "a file" >deep; rm -rf sub; ' +
+        'git init -q sub && git -C sub -c user.name=T -c user.email=t@example.com commit -q ' +
+        '--allow-empty -m three',
+    );
+    for (const [from, to] of [
+      [one, other],
+      [other, one],
+    ] as const) {
+      const { patch, submodules } = await retriever.between([from, to]);
+      expect(submodules).toEqual(['sub']);
+      const file = path.join(dir, 'between.patch');
+      writeFileSync(file, patch);
+      git(from.folder, 'apply', '--cached', file);
+      expect(files(from.folder)).toBe(files(to.folder));
+      git(from.folder, 'read-tree', from.tree);
+    }
+  });
+
+  it('exits 6 when a workspace changed between the two reads', async () => {
+    const side = sideOf('one', 'echo one >a.txt');
+    const changed = { ...side, whole: sideOf('later', 'echo later >a.txt').whole };
+    await expect(retriever.between([side, changed])).rejects.toMatchObject({
+      kind: 'conflict',
+      message: 'the workspace of one changed while it was read',
+    });
+  });
+});
+
 describe('the check of a branch name', () => {
   it('accepts a free name and refuses one that exists or that git does not take', async () => {
     const check = (name: string) => retriever.checkBranch(root, name);

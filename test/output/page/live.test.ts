@@ -69,10 +69,11 @@ it('a message of facts has the title, the facts and the status of the run, each 
 
 it('the live page is the exported page with a script of its own, which has no text of the conversation', async () => {
   const record = recordOf({ conversation: { title: '<script>x</script>' }, answer: '</script>' });
-  const page = await textOf(livePageParts(record, () => 7));
+  const page = await textOf(livePageParts(record, () => ({ after: 7, until: 9 })));
   const scripts = [...page.matchAll(/<script>(.*?)<\/script>/gs)].map(([, text]) => text);
   expect(scripts).toEqual([LIVE_SCRIPT]);
-  expect(page).toContain('data-after="7"');
+  expect(page).toContain('data-after="9"');
+  expect(page).toContain('<li id="more" data-range="after=7&amp;until=9">');
   expect(page).not.toContain('http-equiv');
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { truncate, widthOf, wrap } from '../../../src/base/text/width.ts';
+import { truncate, truncateFront, widthOf, wrap } from '../../../src/base/text/width.ts';
 
 test.each([
   ['plain', 5],
@@ -67,4 +67,29 @@ test('where there is no terminal only line feeds end a line', () => {
 
 test('a very long text is broken in linear time', () => {
   expect(wrap('word '.repeat(200_000), 80, 2).split('\n').length).toBeGreaterThan(12_000);
+});
+
+test.each([
+  ['/home/me/greeter', 9, '…/greeter'],
+  ['/greeter', 8, '/greeter'],
+  ['日本語テスト', 6, '…スト'],
+  ['abc', 0, ''],
+  ['x'.repeat(100_000), 3, '…xx'],
+])('%# a text is cut at its front', (text, columns, cut) => {
+  expect(truncateFront(text, columns)).toBe(cut);
+});
+
+test('a narrow text is indented less, and a long word has a line of its own', () => {
+  const text = `pass  config  stored in ${'/p'.repeat(14)} now`;
+  expect(wrap(text, 30, 14).split('\n')).toEqual([
+    'pass  config  stored in',
+    `  ${'/p'.repeat(14)}`,
+    '  now',
+  ]);
+  const path = '/p'.repeat(17);
+  expect(wrap(`config  ${path} now`, 36, 8).split('\n')).toEqual([
+    'config',
+    `  ${path}`,
+    '        now',
+  ]);
 });

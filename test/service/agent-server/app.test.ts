@@ -92,12 +92,17 @@ beforeEach(() => {
   // No request of these tests reaches the sandbox.
   const sandbox = {} as Sandbox;
   app = createAgentApp({
-    config: { session_api_key: KEY, root: path.resolve(import.meta.dirname, '../../..') },
+    config: {
+      session_api_key: KEY,
+      root: path.resolve(import.meta.dirname, '../../..'),
+      spec: 'process',
+    },
     version: '1.2.3',
     conversations: new Conversations({
       eventsDir: dir,
       defaultReplay: null,
       llmOfSettings: () => ({}),
+      isIsolated: true,
       sandbox,
       nowMicroseconds,
       notify: () => undefined,

@@ -3,10 +3,11 @@ import { type AddressInfo, type Server, createServer } from 'node:net';
 import path from 'node:path';
 import Database from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Conversation } from '../../../src/service/agent-server/conversation.ts';
 import type { ConversationNotice } from '../../../src/service/base/worker-protocol.ts';
 import { openEventLog } from '../../../src/service/storage/event-log.ts';
-import { noMetrics } from '../../../src/service/storage/conversation-state.ts';
+import { openConversation } from './support/open-conversation.ts';
+import { hasBubblewrap } from '../../support/bubblewrap.ts';
+import type { StoredEvent } from '../../../src/service/storage/conversation-state.ts';
 import { sandboxOfTest } from './support/shared-sandboxes.ts';
 import { ID, outline, outputs, step } from './support/worker.ts';
 
@@ -100,24 +101,61 @@ describe('a worker', () => {
   });
 });
 
-/** The state of a conversation whose run is in progress. */
-const RUNNING = {
-  conversation_id: 'a'.repeat(32),
-  execution_status: 'running',
-  title: null,
-  created_at: '2026-01-01T00:00:00.000000Z',
-  updated_at: '2026-01-01T00:00:00.000000Z',
-  working_dir: '/',
-  max_iterations: 10,
-  confirmation_policy: { kind: 'NeverConfirm' },
-  security_analyzer: null,
-  model: 'replay',
-  metrics: noMetrics('replay'),
-  last_user_message_id: null,
-  steps_done: 0,
-  pending_action_id: null,
-  tags: {},
-} as const;
+describe('a start with a setup script', () => {
+  const notices = (events: StoredEvent[]) =>
+    events.flatMap(({ kind, source, llm_message: message }) =>
+      kind === 'MessageEvent' && source === 'environment'
+        ? (message as { content: { text: string }[] }).content.map(({ text }) => text)
+        : [],
+    );
+
+  it.runIf(hasBubblewrap)(
+    'runs it inside once, before the first step, with variables that last and secrets masked',
+    async () => {
+      writeFileSync(
+        path.join(sandbox.place.workspace, 'setup.sh'),
+        'echo x >> ran; export FROM_SETUP=1; echo "token $TOKEN in $PWD"; cd /; return 3',
+      );
+      const worker = await sandbox.start();
+      const events = await worker.play([step.run('cat ran; echo $FROM_SETUP'), step.finish()], {
+        setup_script: 'setup.sh',
+        secrets: { TOKEN: 'hidden-value-1' },
+      });
+      expect(outputs(events)).toEqual(['x\n1']);
+      expect(outline(events).slice(0, 2)).toEqual(['SystemPromptEvent', 'MessageEvent']);
+      expect(notices(events)).toEqual([
+        'The setup script setup.sh failed with exit code 3; the run goes on. The end of its ' +
+          `output:\ntoken <secret-hidden> in ${worker.workingDir}`,
+      ]);
+      await worker.end();
+      await sandbox.start();
+      expect(readFileSync(path.join(sandbox.place.workspace, 'ran'), 'utf8')).toBe('x\n');
+    },
+  );
+
+  it('does not run it without isolation, and says so', async () => {
+    writeFileSync(path.join(sandbox.place.workspace, 'setup.sh'), 'touch ran');
+    const worker = await sandbox.start({ spec: 'process' });
+    const events = await worker.play([step.run('ls'), step.finish()], { setup_script: 'setup.sh' });
+    expect(outputs(events)).toEqual(['setup.sh']);
+    expect(notices(events)).toEqual([expect.stringContaining('has no isolation')]);
+  });
+});
+
+it('a skill is added to the first message of a conversation that has its trigger', () => {
+  const conversation = openConversation(sandbox.place.events);
+  const skills = [{ name: 'db', triggers: ['database'], text: 'Postgres.' }];
+  conversation.setModel({ llm: {}, tools: null, mcp_config: {}, system_prompt: '', skills });
+  for (const text of ['hello', 'the database', 'the database again'])
+    conversation.addMessage('user', [{ type: 'text', text }]);
+  const messages = [...conversation.history()].filter(({ kind }) => kind === 'MessageEvent');
+  expect(messages).toMatchObject([
+    { activated_skills: [], extended_content: [] },
+    { activated_skills: ['db'], extended_content: [{ type: 'text', text: 'Postgres.' }] },
+    { activated_skills: [], extended_content: [] },
+  ]);
+  conversation.close();
+});
 
 describe('a run on a full disk', () => {
   it('is in error at once, with nothing half written, and the conversation goes on when the disk has space', () => {
@@ -129,8 +167,9 @@ describe('a run on a full disk', () => {
         "disk is full'); END",
     );
     const notices: ConversationNotice[] = [];
-    const now = () => 1_800_000_000_000_000;
-    const conversation = new Conversation(RUNNING, log, now, (notice) => notices.push(notice));
+    const conversation = openConversation(sandbox.place.events, log, (notice) =>
+      notices.push(notice),
+    );
     expect(() => conversation.setStatus('error')).toThrow(/full/);
     conversation.breakOff();
     expect(conversation.state.execution_status).toBe('error');

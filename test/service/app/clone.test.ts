@@ -12,9 +12,11 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as repository from '../../../src/service/app/repository.ts';
 import { startGitHost, startRaw, untilTestEnds } from '../../support/server.ts';
+import { hasBubblewrap } from '../../support/bubblewrap.ts';
 import {
   appOfSuite,
   conversation,
+  endedTask,
   expectAnswers,
   startedTask,
   until,
@@ -66,6 +68,55 @@ async function checkoutOf(task: Task): Promise<string> {
 const textIn = (checkout: string): string => readFileSync(path.join(checkout, 'a.txt'), 'utf8');
 
 describe('a repository', () => {
+  it('with a setup script has the state RUNNING_SETUP_SCRIPT while the script runs', async () => {
+    const folder = makeRepository('with-setup');
+    mkdirSync(path.join(folder, '.openhands'));
+    writeFileSync(path.join(folder, '.openhands', 'setup.sh'), 'touch set-up\n');
+    git(folder, 'add', '.');
+    git(folder, 'commit', '-q', '-m', 'setup');
+    const { supervisor, store } = app.context;
+    const send = supervisor.send.bind(supervisor);
+    const seen: unknown[] = [];
+    supervisor.send = (id, request) => {
+      const [task] = store.startTasks.page({}, 'CREATED_AT_DESC', 1, 0);
+      const { setup_script: script } = (request.json ?? {}) as { setup_script?: string };
+      if (request.path === '/api/conversations') seen.push([task?.status, script]);
+      return send(id, request);
+    };
+    await checkoutOf(await start({ selected_repository: folder }));
+    await checkoutOf(await start({ selected_repository: source }));
+    supervisor.send = send;
+    expect(seen).toEqual([
+      ['RUNNING_SETUP_SCRIPT', '.openhands/setup.sh'],
+      ['STARTING_CONVERSATION', undefined],
+    ]);
+  });
+
+  it.runIf(hasBubblewrap)(
+    'with a setup script that does not end: the deletion of its sandbox ends the start',
+    async () => {
+      const folder = makeRepository('endless');
+      mkdirSync(path.join(folder, '.openhands'));
+      writeFileSync(path.join(folder, '.openhands', 'setup.sh'), 'touch began; exec sleep 1000\n');
+      git(folder, 'add', '.');
+      git(folder, 'commit', '-q', '-m', 'setup');
+      const body = {
+        selected_repository: folder,
+        sandbox_spec_id: 'bubblewrap',
+        replay_json: 'demo',
+      };
+      const { id } = (await app.post('/api/v1/app-conversations', body)).body as Task;
+      const sandbox = await until(() => app.context.store.startTasks.get(id)?.sandbox_id);
+      await until(() => existsSync(inApp(`workspaces/${sandbox}/endless/began`)));
+      await app.call('DELETE', `/api/v1/sandboxes/${sandbox}?sandbox_id=${sandbox}`);
+      expect(await endedTask(app, id)).toMatchObject({
+        status: 'ERROR',
+        app_conversation_id: null,
+      });
+      expect(app.context.store.sandboxes.get(sandbox ?? '')).toBeNull();
+    },
+  );
+
   it('of this machine is cloned without uncommitted changes, with its origin', async () => {
     writeFileSync(path.join(source, 'a.txt'), 'not committed\n');
     writeFileSync(path.join(source, 'new.txt'), 'not added\n');
@@ -239,6 +290,8 @@ describe('a clone', () => {
     repository.cloneRepository({
       source: repository.repositorySource(url, null, null),
       branch: null,
+      filesFrom: null,
+      dependencies: false,
       workspaceDir: app.dir,
       stagingDir: inApp('staging-of-clone'),
       env: { PATH: process.env.PATH, HOME: app.dir, ...env },

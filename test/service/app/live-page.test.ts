@@ -58,15 +58,30 @@ function follow(position = 0, isAgain = false) {
 
 const row = () => app.store.conversations.get(id) ?? expect.fail();
 
-it('the page has all events of the log, and the position of the newest one', async () => {
+it('the page has the first events of the log, and loads those up to its newest one in parts', async () => {
   add(
     said('do it', 'user'),
     ...Array.from({ length: 450 }, (_, number) => said(`step-${number}-`)),
   );
   const page = await textOf(live.livePage(app.context, row()));
-  expect(page.match(/<li /g)).toHaveLength(451);
   expect(page).toContain('data-after="451"');
-  expect(page).toContain('step-449-');
+  add(said('later'));
+  let all = page;
+  for (;;) {
+    const [more, after, until] = /<li id="more" data-range="after=(\d+)&amp;until=(\d+)".*\n/.exec(
+      all,
+    ) ?? [''];
+    if (more === '') break;
+    const range = { after: Number(after), until: Number(until) };
+    all = all.replace(more, await live.moreOfPage(app.context, row(), range));
+    expect(until).toBe('451');
+  }
+  const steps = (html: string) =>
+    html.replace(/<section id="answer".*?<\/section>/s, '').match(/step-\d+-/g);
+  expect(steps(page)).toHaveLength(199);
+  expect(steps(all)).toEqual(Array.from({ length: 450 }, (_, number) => `step-${number}-`));
+  expect(all).not.toContain('later');
+  expect(all.match(/\n\+0\.0s<\/time>/g)).toHaveLength(451);
 });
 
 it('the page of a run has no answer yet, whatever messages the agent has sent', async () => {

@@ -310,8 +310,7 @@ describe('the agent with a model in the request to an agent server', () => {
     base_url: 'http://127.0.0.1:9/v1',
     num_retries: 2,
   };
-  const sent = (start: StartRequest) =>
-    agentConversation(id, start, '/workspace', app.store) as Record<string, unknown>;
+  const sent = (start: StartRequest) => agentConversation(id, start, '/workspace', app.store);
 
   it('has the model, the key and the limits of the settings, and no replay', async () => {
     await expectAnswers(app, [

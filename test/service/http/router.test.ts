@@ -95,6 +95,27 @@ describe('a router', () => {
     expect(await ask('/one/1', headers, { acceptsBearer: true })).toEqual([200, 'one']);
   });
 
+  it('lets the check of its access decide who may call a route, with or without the key', async () => {
+    const guarded = [
+      route('GET /own/{id}', { ...declared, access: 'sandboxKey', handle: () => 1 }),
+    ];
+    const app = createRouter(guarded, null, {
+      ...options,
+      access: {
+        sandboxKey(_, c) {
+          if (c.req.param('id') === 'b') throw refuse(403, 'no');
+          return c.req.param('id') === 'a' ? null : json('other', 303);
+        },
+      },
+    });
+    const headers = { 'X-Session-API-Key': 'the-key' };
+    const status = async (path: string) => (await app.request(path, { headers })).status;
+    expect([await status('/own/a'), await status('/own/b'), await status('/own/c')]).toEqual([
+      200, 403, 303,
+    ]);
+    expect(() => createRouter(guarded, null, options)).toThrow("no check for access 'sandboxKey'");
+  });
+
   it('reports the begin and the end of each request, also of one that is refused', async () => {
     const seen: string[] = [];
     const counted = { onBegin: (path: string) => seen.push(path), onEnd: () => seen.push('end') };

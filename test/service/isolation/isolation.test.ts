@@ -11,6 +11,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   processesOf,
+  stateOf,
   statesOf,
   ID,
   isAlive,
@@ -48,7 +49,10 @@ async function untilHeld(): Promise<void> {
   await until(
     'all but one are stopped',
     () => states().filter((state) => state !== 'T').length === 1,
-  );
+  ).catch((error: unknown) => {
+    const lines = inside().map((pid) => `${stateOf(pid)} ${commandLine(pid)}`);
+    throw new Error(lines.join('\n'), { cause: error });
+  });
 }
 
 /** Empty when it is gone. */
@@ -287,7 +291,7 @@ describe.runIf(hasBubblewrap)('isolation', () => {
     expect(text).not.toContain(KEY);
     expect(text).not.toContain('private.txt');
     expect(text).not.toMatch(/^[0-9a-f]{32}\.db/m);
-    expect(text).not.toContain('root:');
+    expect(text).not.toMatch(/^root:.*:/m);
     expect(text.match(/Read-only file system/g)).toHaveLength(3);
     expect(own).toBe('/home/agent yes\n/workspace/project');
     expect(kernel).toBe('looked');

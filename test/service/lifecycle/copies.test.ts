@@ -12,7 +12,7 @@ import {
 import { isAlive } from '../../../src/base/process.ts';
 import { conversation, startedTask, trajectory, until, untilShown } from '../app/support.ts';
 import { clientOf, servicesOfEachTest } from './support.ts';
-import { WITHOUT_COUNTS } from '../storage/support.ts';
+import { TO_VERSION_5 } from '../storage/support.ts';
 
 const services = servicesOfEachTest();
 const inCopy = (...names: string[]): string => path.join(services.dir, 'copy', ...names);
@@ -93,7 +93,7 @@ it('a service opens the store of the schema before, and loses nothing of it', as
       "('not sent yet')",
   );
   older.exec(
-    `${WITHOUT_COUNTS} ALTER TABLE sandboxes DROP COLUMN fell_back; PRAGMA user_version = 3`,
+    `${TO_VERSION_5} ALTER TABLE sandboxes DROP COLUMN fell_back; PRAGMA user_version = 3`,
   );
   older.close();
   const second = await services.start();

@@ -8,6 +8,7 @@ import {
   chooseSpecs,
   isSpecName,
   sandboxSpecs,
+  type SpecChoice,
   specChoice,
   SpecRefused,
 } from '../../../src/service/sandboxes/specs.ts';
@@ -19,8 +20,12 @@ import { folderOfEachTest } from '../../support/temporary-folder.ts';
 const works = specChoice(null, null);
 const broken = specChoice(null, 'not installed');
 
-it('specs are listed with the default first, each once', () => {
-  const names = sandboxSpecs('bubblewrap-offline', '2026-01-01T00:00:00Z').map(({ id }) => id);
+it('specs that work are listed with the default first, each once', () => {
+  const listed = (choice: SpecChoice) =>
+    sandboxSpecs(choice, '2026-01-01T00:00:00Z').map(({ id }) => id);
+  expect(listed(broken)).toEqual(['process']);
+  expect(listed(specChoice('process', 'not installed'))).toEqual(['process']);
+  const names = listed(specChoice('bubblewrap-offline', null));
   expect(names).toEqual(['bubblewrap-offline', 'bubblewrap', 'process']);
   expect([...names, 'docker', '', 'constructor'].map(isSpecName)).toEqual([
     true,

@@ -3,7 +3,7 @@ import { writeFileSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { openDatabase } from '../../../src/service/storage/database.ts';
 import { describe, expect, it } from 'vitest';
-import { numberedConversation, storeOfEachTest, WITHOUT_COUNTS } from './support.ts';
+import { numberedConversation, storeOfEachTest, TO_VERSION_5 } from './support.ts';
 
 const db = storeOfEachTest();
 
@@ -33,12 +33,48 @@ it('a transaction that continues after a full disk is not reported as written', 
   sql.close();
 });
 
+/** The schema that a version of the service wrote. A fixture is never changed. */
+function createOldDatabase(file: string, version: 1 | 6): void {
+  const fixture = path.join(import.meta.dirname, '../../fixtures/service-db');
+  const database = new Database(file);
+  database.exec(readFileSync(path.join(fixture, `version-${version}.sql`), 'utf8'));
+  database.close();
+}
+
+/** Columns, indexes and triggers. A default is no part: SQLite requires one of an added column. */
+function schemaOf(file: string): { parts: string[]; version: unknown } {
+  const sql = openDatabase(file);
+  const columns = sql.all<Record<'of' | 'name' | 'type' | 'notnull' | 'pk', string>>(
+    `SELECT m.name AS "of", c.name, c.type, c."notnull", c.pk
+       FROM sqlite_master AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table'`,
+  );
+  const others = sql.all<{ sql: string }>(
+    `SELECT sql FROM sqlite_master WHERE type IN ('index', 'trigger') AND sql IS NOT NULL`,
+  );
+  const parts = [
+    ...columns.map(({ of, name, type, notnull, pk }) => `${of}.${name} ${type} ${notnull} ${pk}`),
+    ...others.map((other) => other.sql.replace(/\s+/g, ' ')),
+  ];
+  const version = sql.get('PRAGMA user_version');
+  sql.close();
+  // Version 4 left the table behind (database.ts).
+  return { parts: parts.filter((part) => !part.includes('pending_')).sort(), version };
+}
+
 describe('a database of an older version', () => {
+  it.each([1, 6] as const)('gets the schema of a new one from version %d', (version) => {
+    const old = path.join(db.folder, 'old.db');
+    createOldDatabase(old, version);
+    const migrated = schemaOf(old);
+    expect(migrated.parts.length).toBeGreaterThan(50);
+    expect(migrated).toEqual(schemaOf(path.join(db.folder, 'new.db')));
+  });
+
   it('migrates rows of version 2: which sandboxes ran without the requested isolation', () => {
     db.store.close();
     const older = new Database(db.file);
     older.exec(
-      `${WITHOUT_COUNTS} ALTER TABLE sandboxes DROP COLUMN isolation; ALTER TABLE sandboxes ` +
+      `${TO_VERSION_5} ALTER TABLE sandboxes DROP COLUMN isolation; ALTER TABLE sandboxes ` +
         'DROP COLUMN fell_back',
     );
     const insert = older.prepare(
@@ -71,7 +107,7 @@ describe('a database of an older version', () => {
     db.store.close();
     const older = new Database(db.file);
     older.exec(
-      `${WITHOUT_COUNTS} ALTER TABLE start_tasks DROP COLUMN dialect;
+      `${TO_VERSION_5} ALTER TABLE start_tasks DROP COLUMN dialect;
        ALTER TABLE sandboxes DROP COLUMN isolation; ALTER TABLE sandboxes DROP COLUMN fell_back`,
     );
     const insert = older.prepare(
@@ -98,12 +134,13 @@ describe('a file that is refused', () => {
   it('was written by a newer version, and is left as it is', () => {
     db.store.close();
     const newer = new Database(db.file);
+    const before = newer.prepare('PRAGMA user_version').get() as { user_version: number };
     newer.exec('PRAGMA user_version = 99');
     newer.close();
     expect(() => openDatabase(db.file)).toThrow('it was written by a newer version (99)');
     const again = new Database(db.file);
     expect(again.prepare('PRAGMA user_version').get()).toMatchObject({ user_version: 99 });
-    again.exec('PRAGMA user_version = 6');
+    again.exec(`PRAGMA user_version = ${before.user_version}`);
     again.close();
     db.open();
   });

@@ -146,9 +146,19 @@ it('the store of sandboxes lists the newest first in pages, changes what is give
   expect(sandboxes.all()).toEqual(rows);
   const id = first?.id ?? '';
   sandboxes.update(id, { port: 1234, status_detail: 'why' });
-  sandboxes.update(id, { status_detail: null, unknown: 1 } as object);
+  sandboxes.update(id, { status_detail: null });
   expect(sandboxes.get(id)).toEqual({ ...first, port: 1234, status_detail: null });
   expect([sandboxes.remove(id), sandboxes.remove(id)]).toEqual([true, false]);
+});
+
+it('a member without a column is refused, and nothing is written', () => {
+  const { sandboxes } = db.store;
+  const row = newSandbox('process', '');
+  const other = { unknown: 1 };
+  expect(() => sandboxes.insert({ ...row, ...other })).toThrow("sandboxes has no column 'unknown'");
+  sandboxes.insert(row);
+  expect(() => sandboxes.update(row.id, { port: 1, ...other })).toThrow("no column 'unknown'");
+  expect(sandboxes.all()).toEqual([row]);
 });
 
 describe('the store of start tasks', () => {

@@ -32,8 +32,9 @@ export function conversationRow(
   };
 }
 
-/** Makes a database one of version 5 or older, which has neither these indexes nor kept numbers. */
-export const WITHOUT_COUNTS = `
+/** Makes a database one of version 5. */
+export const TO_VERSION_5 = `
+  ALTER TABLE sandboxes DROP COLUMN mounts;
   DROP INDEX conversations_by_dialect; DROP INDEX conversations_of_unknown; DROP INDEX start_tasks_unfinished;
   DROP TRIGGER conversation_inserted; DROP TRIGGER conversation_deleted; DROP TABLE conversation_counts;`;
 

@@ -14,5 +14,8 @@
 import type { Dialect } from '../../../domain/conversation.ts';
 
 export function keyCheckingRoute(dialects: readonly Dialect[]): string {
-  return dialects.includes('v0') ? '/api/options/config' : '/api/v1/app-conversations/count';
+  if (dialects.includes('v0')) return '/api/options/config';
+  return dialects.includes('agent')
+    ? '/api/conversations/count'
+    : '/api/v1/app-conversations/count';
 }

@@ -21,10 +21,7 @@ import { repositoryName } from '../../v1/quirks/repository-folder.ts';
 import { ignoredBranch, notCloned } from '../../shared/start-errors.ts';
 import { runtimeOf } from '../calls.ts';
 
-/**
- * `lost`: the clone has no `.git` any more. Throws `not-found` when repository or branch is
- * missing.
- */
+/** `lost`: the clone has lost its `.git`. Throws `not-found` for a missing repository or branch. */
 export async function checkRepositoryArrivedV0(
   links: Links,
   info: ConversationInfo,

@@ -8,7 +8,7 @@
  * Cost:     0 requests; 1 more where the server rejects the page id
  * Remove:   when servers with V0 are no longer supported
  */
-import { isAppError } from '../../../base/errors.ts';
+import { isOfKind } from '../../../base/errors.ts';
 import type { ConversationInfo } from '../../../protocol/v0/records.ts';
 import { isRecord } from '../../../protocol/shape.ts';
 import type { Links } from '../../shared/links.ts';
@@ -31,12 +31,7 @@ export async function listOwnV0(
     pageSize,
     page ?? pageIdOf(base64('0')),
   ).catch((error: unknown) => {
-    if (
-      page !== null ||
-      !isAppError(error) ||
-      !['server', 'usage', 'not-found'].includes(error.kind)
-    )
-      throw error;
+    if (page !== null || !isOfKind('server', 'usage', 'not-found')(error)) throw error;
     return listConversationsV0(links, pageSize, null);
   });
   return { items: items.filter((info) => info.conversation_version !== 'V1'), next: nextOf(next) };

@@ -19,8 +19,9 @@ import { poll, STEADY } from '../../../runs/poll.ts';
 import { normalId } from '../../../domain/ids.ts';
 import type { Links } from '../../shared/links.ts';
 import { searchAppEvents } from '../calls.ts';
+import { lastExecutionStatus } from '../last-status.ts';
 import { completeRecord } from '../complete-record.ts';
-import { executionStatusOf, lastExecutionStatus, signalOf } from '../event-records.ts';
+import { executionStatusOf, signalOf } from '../../agent-server/event-records.ts';
 
 /** The app server receives an event up to this long after it happened. */
 const COPY_DELAY_MS = 30_000;

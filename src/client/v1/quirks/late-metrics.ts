@@ -12,14 +12,11 @@
  *           values are null
  * Remove:   unknown
  */
-import { roundedUsd, type Conversation } from '../../../domain/conversation.ts';
 import type { AppConversationRecord } from '../../../protocol/v1/records.ts';
-import { isRecord } from '../../../protocol/shape.ts';
 import type { AgentClient } from '../../agent-server/client.ts';
+import { metricsOfState, type Metrics } from '../../agent-server/state.ts';
 import type { Links } from '../../shared/links.ts';
 import { searchAppEvents } from '../calls.ts';
-
-type Metrics = Pick<Conversation, 'cost_usd' | 'tokens'>;
 
 const NEWEST_EVENTS = 10;
 const KEYS = ['full_state', 'stats'];
@@ -47,23 +44,4 @@ export async function metricsAfterRun(
   // 1.11.0 and the local service write the statistics of an answer before its events.
   if (answers.size > (key === 'stats' ? 1 : 0)) return null;
   return metricsOfState(key === 'stats' ? { stats: value } : value);
-}
-
-/** Null where the statistics are missing or have another form. */
-function metricsOfState(state: unknown): Metrics | null {
-  const uses =
-    isRecord(state) && isRecord(state['stats']) ? state['stats']['usage_to_metrics'] : null;
-  if (!isRecord(uses)) return null;
-  const sum = (records: readonly unknown[], name: string) =>
-    records.reduce<number | null>((total, record) => {
-      const value = isRecord(record) && record['local_cost_unknown'] !== true ? record[name] : null;
-      return total === null || typeof value !== 'number' ? null : total + value;
-    }, 0);
-  const usages = Object.values(uses).map((use) => isRecord(use) && use['accumulated_token_usage']);
-  const [input, output] = [sum(usages, 'prompt_tokens'), sum(usages, 'completion_tokens')];
-  const cost = sum(Object.values(uses), 'accumulated_cost');
-  return {
-    cost_usd: cost === null ? null : roundedUsd(cost),
-    tokens: input === null || output === null ? null : { input, output },
-  };
 }

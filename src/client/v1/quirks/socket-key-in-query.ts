@@ -10,9 +10,7 @@
  */
 import type { KeyLocation } from '../../agent-server/socket.ts';
 
-/**
- * A URL may be logged: the query is used only where the header has failed twice and never worked.
- */
+/** A URL may be logged: the query is used after the header has failed twice, and never worked. */
 export function keyLocations(): { now(): KeyLocation; worked(): void; failed(): void } {
   let location: KeyLocation = 'header';
   let headerWorks = false;

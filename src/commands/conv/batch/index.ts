@@ -6,7 +6,7 @@ import type { Context } from '../../context.ts';
 import { AppError, DryRunStop, isAppError, READER_GONE } from '../../../base/errors.ts';
 import { fileDestination } from '../../../output/destination.ts';
 import { jsonLine } from '../../../output/json.ts';
-import { recordOf } from '../../../output/view.ts';
+import { jsonRecord } from '../../../output/view.ts';
 import { unwritable } from '../../shared/files.ts';
 import { explain } from '../../shared/declare.ts';
 import { positiveInteger, someOf } from '../../shared/option-parsers.ts';
@@ -23,10 +23,7 @@ interface BatchOptions {
   diffDir?: string;
 }
 
-export function declareBatch(parent: Command, ctx: Context): void {
-  const command = parent
-    .command('batch')
-    .description('start many conversations from a file, and wait for them');
+export function declare(command: Command, ctx: Context): void {
   command
     .argument(
       '<tasks.jsonl|->',
@@ -67,16 +64,11 @@ export function declareBatch(parent: Command, ctx: Context): void {
       ['--json', listForm(resultView)],
     ],
     exits: ['failed', 'conflict', 'unsupported', 'interrupted'],
-    examples: [
-      {
-        command: 'acs batch tasks.jsonl',
-        does: 'run the tasks, three at a time; the same command continues',
-      },
-      {
-        command: 'acs batch tasks.jsonl -o run.jsonl --diff-dir diffs',
-        does: 'results in run.jsonl, diffs in diffs/',
-      },
-    ],
+    examples: {
+      'acs batch tasks.jsonl': 'run the tasks, three at a time; the same command continues',
+      'acs batch tasks.jsonl -o run.jsonl --diff-dir diffs':
+        'results in run.jsonl, diffs in diffs/',
+    },
   });
   command.action((source: string, options: BatchOptions) =>
     runBatch(command, source, options, ctx),
@@ -160,29 +152,22 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
     throw new DryRunStop();
   }
   const writeResults = resultsWriter(ctx, batch);
-  const { format, fields } = ctx.globals;
-  const isTable = format === undefined && ctx.terminal.io.stdout.isTTY;
-  const isList = isTable || format === 'table' || format === 'json';
-  const print = async (result: TaskResult): Promise<void> => {
-    if (isList) return;
-    if (format !== undefined) await ctx.out.lines(resultView, [result]);
-    else await ctx.out.raw(jsonLine(ctx.out.redacted(recordOf(resultView, result, fields))));
-  };
+  const printer = resultPrinter(ctx);
   const onResult = async (result: TaskResult): Promise<void> => {
     await writeResults();
     await report(result);
-    await print(result);
+    await printer.onEnd(result);
   };
   const run = new Batch({ ...runner, concurrency: options.concurrency, onResult }, planned);
   const isPlanned = new Set(planned.map(({ task }) => task.key));
   const resultOf = ({ key }: Task): TaskResult | null =>
     isPlanned.has(key) ? (run.results.get(key) ?? null) : journal.of(key).result;
-  for (const result of tasks.map(resultOf)) if (result !== null) await print(result);
+  for (const result of tasks.map(resultOf)) if (result !== null) await printer.onEnd(result);
   // A command that was killed may have stored a result in the state alone.
   if (journal.keys().length > 0) await writeResults();
   const cause = await run.run();
   const results = tasks.map(resultOf).filter((result) => result !== null);
-  if (isList) await ctx.out.list(resultView, results, { has_more: false });
+  await printer.print(results);
   const isMissing = (diff: TaskResult['diff']) => options.diffDir !== undefined && diff === null;
   if (results.some(({ exit_code, diff }) => exit_code !== 0 || isMissing(diff))) ctx.exitCode = 1;
   if (cause === null) return;
@@ -196,6 +181,27 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
     hint: `the same command continues it; its state is in ${file}`,
     data: run.left,
   });
+}
+
+/** Prints a line as each task ends, or one list of all. */
+function resultPrinter(ctx: Context): {
+  onEnd(result: TaskResult): Promise<void>;
+  print(results: readonly TaskResult[]): Promise<void>;
+} {
+  const { format, fields } = ctx.globals;
+  const isTable = format === undefined && ctx.terminal.io.stdout.isTTY;
+  if (isTable || format === 'table' || format === 'json')
+    return {
+      onEnd: () => Promise.resolve(),
+      print: (results) => ctx.out.list(resultView, results, { has_more: false }),
+    };
+  return {
+    onEnd: (result) =>
+      format === undefined
+        ? ctx.out.raw(jsonLine(ctx.out.redacted(jsonRecord(resultView, result, fields))))
+        : ctx.out.lines(resultView, [result]),
+    print: () => Promise.resolve(),
+  };
 }
 
 /** The whole file each time: a task that is started again has one line. */
@@ -249,10 +255,7 @@ function planTasks(
   });
 }
 
-/**
- * The key where every file system takes it, else `%` escapes; a hash where it is too long or
- * differs only in case.
- */
+/** The key, with `%` escapes; a hash where it is too long or differs only in case. */
 export function diffNames(keys: readonly string[]): Map<string, string> {
   const escape = (text: string): string =>
     Buffer.from(text).toString('hex').toUpperCase().replace(/../g, '%$&');

@@ -95,7 +95,9 @@ export class Journal {
   append(record: Step | TaskResult): void {
     if (this.failure !== null) throw this.failure;
     try {
-      this.write(`${JSON.stringify(record)}\n`);
+      // readJournal knows a line that was cut off by its first member.
+      const { key, ...members } = record;
+      this.write(`${JSON.stringify({ key, ...members })}\n`);
     } catch (error) {
       throw (this.failure = error as AppError);
     }
@@ -163,8 +165,8 @@ export async function openJournal(
   }
 }
 
-/** Every line begins with it. */
-const FIRST_MEMBER = '{"key":';
+/** Of every line; a result without a conversation began with its id in earlier versions. */
+const FIRST_MEMBERS = ['{"key":', '{"id":'];
 
 /** @returns the bytes before a last line that was cut off; null: it lacks only its line feed */
 function readJournal(
@@ -185,7 +187,7 @@ function readJournal(
   const rest = text.slice(whole.length);
   const records = whole.split('\n').slice(0, -1).map(readLine);
   const last = readLine(rest);
-  const isCut = rest.startsWith(FIRST_MEMBER) || FIRST_MEMBER.startsWith(rest);
+  const isCut = FIRST_MEMBERS.some((first) => rest.startsWith(first) || first.startsWith(rest));
   if (last !== null || !isCut) records.push(last);
   const wrong = records.indexOf(null);
   if (wrong !== -1)

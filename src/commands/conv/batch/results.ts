@@ -5,19 +5,14 @@ export interface TaskResult {
   key: string;
   /** Null where no conversation is known. */
   id: string | null;
-  /**
-   * A status of conversations, `unknown` (whether it was started is not known) or `not-started`.
-   */
+  /** A status of conversations, `unknown` (it may have been started) or `not-started`. */
   status: string;
   exit_code: number;
   reason: Reason | null;
   /** Starts that the server has taken, or may have taken. */
   attempts: number;
   cost_usd: number | null;
-  /**
-   * From the start to the end; null where the end was not waited for by the command that sent the
-   * start.
-   */
+  /** From start to end; null where another command has sent the start or waited for the end. */
   seconds: number | null;
   /** Null where it was not requested or could not be read. */
   diff: { files: number; added: number; removed: number } | null;
@@ -34,7 +29,11 @@ export const resultView: View<TaskResult> = {
     { name: 'id', as: 'id', weight: 3 },
     { name: 'status', as: 'status', weight: 0 },
     { name: 'exit_code', as: 'number', weight: 0 },
-    { name: 'reason', json: { members: ['code', 'text'] } },
+    {
+      name: 'reason',
+      json: { members: ['code', 'text'] },
+      show: ({ reason }) => reason?.text,
+    },
     { name: 'attempts', as: 'number', weight: 0 },
     { name: 'cost_usd', as: 'usd', weight: 0 },
     { name: 'seconds', as: 'number', weight: 0 },
@@ -46,8 +45,11 @@ export const resultView: View<TaskResult> = {
 
 const SHARED = new Set(['id', 'status', 'exit_code', 'reason', 'cost_usd', 'seconds']);
 
+/** `answer`: the first line of the final answer; null without one. */
+export type RunResult = TaskResult & { answer: string | null };
+
 /** `conv new --count`: the key is the number of the run. */
-export const runView: View<TaskResult> = {
+export const runView: View<RunResult> = {
   noun: 'run',
   id: resultView.id,
   fields: [
@@ -56,18 +58,8 @@ export const runView: View<TaskResult> = {
     { name: 'files', get: (result) => result.diff?.files ?? null, weight: 0 },
     { name: 'added', get: (result) => result.diff?.added ?? null, weight: 0 },
     { name: 'removed', get: (result) => result.diff?.removed ?? null, weight: 0 },
+    { name: 'answer' },
   ],
-  table: ['run', 'id', 'status', 'cost_usd', 'seconds', 'files', 'added', 'removed', 'reason'],
-  tsv: [
-    'run',
-    'id',
-    'status',
-    'exit_code',
-    'cost_usd',
-    'seconds',
-    'files',
-    'added',
-    'removed',
-    'reason',
-  ],
+  table: 'run id status files added removed cost_usd answer reason'.split(' '),
+  tsv: 'run id status exit_code cost_usd seconds files added removed reason answer'.split(' '),
 };

@@ -1,12 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context } from '../../context.ts';
+import { mapConcurrently } from '../../../base/concurrent.ts';
 import {
   AppError,
   type ErrorKind,
   EXIT_CODES,
   isAppError,
   isFailure,
+  isOfKind,
 } from '../../../base/errors.ts';
 import type { Server } from '../../../client/shared/server.ts';
 import type { Conversation } from '../../../domain/conversation.ts';
@@ -98,16 +100,10 @@ export class Batch {
       return `${ended}${failed === 0 ? '' : `, ${failed} not finished`}, ${this.active} running`;
     };
     const progress = await ctx.terminal.progress(counts, 'nothing');
-    const queue = this.planned.values();
-    const work = async (): Promise<void> => {
-      for (const planned of queue) if (!this.isOver()) await this.runToEnd(planned);
-    };
-    try {
-      const length = Math.min(concurrency, this.planned.length);
-      await Promise.all(Array.from({ length }, work));
-    } finally {
-      await progress.done();
-    }
+    const runs = mapConcurrently(this.planned, concurrency, async (planned) => {
+      if (!this.isOver()) await this.runToEnd(planned);
+    });
+    await runs.finally(() => progress.done());
     const cause = this.halted ?? (ctx.signal.aborted ? (ctx.signal.reason as AppError) : null);
     if (cause === null) return null;
     const { running, unknown, not_started } = this.left;
@@ -206,19 +202,25 @@ export class Batch {
     } finally {
       this.active -= 1;
     }
+    await this.concludeRun(at);
+    return null;
+  }
+
+  private async concludeRun(at: Attempt): Promise<void> {
+    const { server } = this.runner;
+    const { ctx, start } = at;
     const { conversation, tracked, sentMs } = start;
     if (tracked === null) throw new AppError('internal', 'the run was not tracked');
-    if (tracked.failure?.kind === 'interrupted') return null;
+    if (tracked.failure?.kind === 'interrupted') return;
     const { status, exit_code, reason, cost_usd } = tracked.outcome;
     const seconds = sentMs === null ? null : Math.round((ctx.clock.now() - sentMs) / 100) / 10;
     const isReadable = tracked.failure === null && !HALTED.has(exit_code);
     const diff = isReadable ? await takeDiff(ctx, server, conversation, at.diff) : null;
-    const result = { key, id: conversation.id, status, exit_code, reason };
+    const result = { key: at.task.key, id: conversation.id, status, exit_code, reason };
     await this.store({ ...result, cost_usd: cost_usd ?? conversation.cost_usd, seconds, diff });
     const isDiffTaken = at.diff === null || diff !== null;
     if (isDiffTaken && !this.isOver() && this.hasStartsLeft())
       await makeRoom(at, server, conversation);
-    return null;
   }
 
   private async store(result: Omit<TaskResult, 'attempts'>): Promise<void> {
@@ -262,7 +264,7 @@ export class Batch {
       if (conversation !== null) return conversation;
       journal.enter(step, UNSENT);
     } catch (error) {
-      if (plan !== 'retry' || !isAppError(error) || error.kind !== 'unknown-outcome') throw error;
+      if (plan !== 'retry' || !isOfKind('unknown-outcome')(error)) throw error;
       step.attempt += 1;
     }
     start.stage = UNSENT;
@@ -353,8 +355,8 @@ function blankResult(
   { kind, message, exitCode }: AppError,
 ): Omit<TaskResult, 'attempts'> {
   const reason = { code: kind, text: message };
-  const unread = { id: null, cost_usd: null, seconds: null, diff: null };
-  return { ...unread, key, status: NOT_STARTED, exit_code: exitCode, reason };
+  const unread = { cost_usd: null, seconds: null, diff: null };
+  return { key, id: null, status: NOT_STARTED, exit_code: exitCode, reason, ...unread };
 }
 
 function taskContext(ctx: Context, key: string): Context {

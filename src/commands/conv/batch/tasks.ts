@@ -1,7 +1,4 @@
-/**
- * The tasks of a batch: one JSON object a line, with the long flags of `conv new`, `message` and
- * `key`.
- */
+/** A batch: one JSON object a line, with the long flags of `conv new`, `message` and `key`. */
 import { createHash } from 'node:crypto';
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
@@ -23,7 +20,14 @@ export interface Task {
 }
 
 /** A batch waits for every run and prints no events, and the results file has the ids. */
-const REFUSED: readonly string[] = ['wait', 'no-wait', 'follow', 'count', 'id-file'];
+const REFUSED: readonly string[] = [
+  'wait',
+  'no-wait',
+  'follow',
+  'count',
+  'id-file',
+  'with-changes',
+];
 
 /** Throws `usage` that names every wrong line. `source`: a path, or `-`. */
 export async function readTasks(ctx: Context, command: Command, source: string): Promise<Task[]> {
@@ -68,9 +72,10 @@ async function readTask(ctx: Context, command: Command, text: string, line: numb
   const read = await draft();
   if (!hasTask(read)) throw wrong('"message", "file" or "replay" is missing');
   const { secrets, given: _given, ...stable } = read;
-  const { repo, branch, gitProvider, title, spec } = options;
+  const { repo, branch, gitProvider, title, spec, workspace } = options;
   const names = Object.keys(secrets).sort();
-  const parts = JSON.stringify([stable, names, repo, branch, gitProvider, title, spec]);
+  const flags = [repo, branch, gitProvider, title, spec, ...(workspace ? [workspace] : [])];
+  const parts = JSON.stringify([stable, names, ...flags]);
   const fingerprint = createHash('sha256').update(parts).digest('hex').slice(0, 32);
   return { key, line, options, draft, fingerprint };
 }

@@ -50,8 +50,15 @@ export async function setUpModel(ctx: Context, { settings }: Server): Promise<vo
     unset: key === null && secrets['llm_api_key'] === 'set' ? ['llm_api_key'] : [],
     allow_loss: 'refuse',
   });
+  const { context, input_price, output_price } = await (
+    await ctx.local.service()
+  ).knownModel({ id: called, kind: 'model', context: null, input_price: null, output_price: null });
+  const known = [
+    ...(context === null ? [] : [`context ${context} tokens`]),
+    ...(input_price === null ? [] : [`$${input_price} in and $${output_price} out per million`]),
+  ].map((text) => `, ${text}`);
   await ctx.notice(
-    `the model ${model} at ${url} answers and is stored; change it: acs settings set`,
+    `the model ${model} at ${url} answers and is stored${known.join('')}; see: acs help models`,
   );
 }
 
@@ -63,7 +70,10 @@ async function callModel(
 ): Promise<string | AppError> {
   const progress = await ctx.terminal.progress(`calling ${llm_model}`, 'nothing');
   try {
-    return (await tryModel(ctx, { llm_model, llm_base_url: url, llm_api_key: key })).llm_model;
+    const settings = { llm_model, llm_base_url: url, llm_api_key: key };
+    const { llm_model: called, warning } = await tryModel(ctx, settings);
+    if (warning !== null) await ctx.warn(`${warning.text}; ${warning.hint}`);
+    return called;
   } catch (error) {
     if (!isFailure(error)) throw error;
     return error;
@@ -86,12 +96,11 @@ async function endpointsHere(ctx: Context): Promise<(Endpoint & { name: string }
 
 async function read(ctx: Context, url: string, key: string | null): Promise<Endpoint> {
   try {
-    return {
-      url,
-      key,
-      models: await (await ctx.servers.modelEndpoint(url, key)).models(),
-      problem: null,
-    };
+    const service = await ctx.local.service();
+    const found = await service.modelEndpoint({ model: 'none', base_url: url });
+    const at = { baseUrl: url, api: found?.api ?? 'chat' };
+    const models = await (await ctx.servers.modelEndpoint(at, key)).models();
+    return { url, key, models, problem: null };
   } catch (error) {
     if (!isFailure(error)) throw error;
     return { url, key, models: null, problem: error };
@@ -154,7 +163,11 @@ async function askForKey(ctx: Context, { url }: Endpoint): Promise<Endpoint> {
   return endpoint;
 }
 
-async function askForName(ctx: Context, { models }: Endpoint, last: string): Promise<string> {
+export async function askForName(
+  ctx: Context,
+  { models }: Pick<Endpoint, 'models'>,
+  last: string,
+): Promise<string> {
   const prompt = await ctx.terminal.prompt();
   if (models !== null && models.length > 0 && models.length <= MOST_CHOICES) {
     const choices = models.map((value) => ({ value, name: value }));

@@ -19,6 +19,10 @@ export interface NewOptions extends WaitOptions, OnConfirmOptions {
   repo?: string | false;
   branch?: string;
   gitProvider?: string;
+  workspace?: string;
+  withChanges?: boolean;
+  /** False with --no-dependencies. */
+  dependencies?: boolean;
   title?: string;
   model?: string;
   spec?: string;
@@ -66,6 +70,9 @@ export function addStartOptions(command: Command): Command {
       return value;
     })
     .option('--git-provider <name>', 'host of owner/name, such as github', oneOf(...GIT_PROVIDERS))
+    .option('--with-changes', 'take uncommitted changes and unpushed commits along')
+    .option('--no-dependencies', 'do not copy node_modules, .venv, vendor, target')
+    .option('--workspace <path>', "work in this folder of the server's machine")
     .option('--title <title>', 'title of the conversation')
     .option('--model <name>', 'model of the conversation')
     .option('--spec <id>', 'create the sandbox from this spec')
@@ -108,6 +115,16 @@ const CLASHES = [
   '--count --id-file',
   '--spec --sandbox',
   '--branch --no-repo',
+  '--workspace --repo',
+  '--workspace --no-repo',
+  '--workspace --branch',
+  '--no-dependencies --no-repo',
+  '--no-dependencies --workspace',
+  '--with-changes --branch',
+  '--with-changes --no-repo',
+  '--with-changes --workspace',
+  '--with-changes --sandbox',
+  '--with-changes --count',
 ];
 
 /** The long flag of an option, by its name in commander. */

@@ -1,20 +1,43 @@
 import path from 'node:path';
 import type { Context } from '../../context.ts';
-import { AppError, isAppError, isFailure, nullIf } from '../../../base/errors.ts';
+import { AppError, isFailure } from '../../../base/errors.ts';
 import type { Server } from '../../../client/shared/server.ts';
-import type { NewConversation } from '../../../domain/new-conversation.ts';
 import type { Checkout, RepositoryChoice } from '../../../local/checkout/index.ts';
 import { derivedContext } from '../../shared/derived-context.ts';
 import { onlyProvider } from '../../repo.ts';
+import {
+  askForBranch,
+  branchToClone,
+  checkBranch,
+  checkoutAt,
+  NONE,
+  ofOtherRepository,
+  ownCheckout,
+  refuseWithoutCheckout,
+  warnOfMissing,
+  type Chosen,
+} from './checkout.ts';
+import { takeChanges } from './changes.ts';
 import type { NewOptions } from './options.ts';
 
-type Chosen = Pick<NewConversation, 'repository' | 'branch' | 'git_provider'>;
-type RepositoryOptions = Pick<NewOptions, 'repo' | 'branch' | 'gitProvider'>;
+type RepositoryOptions = Pick<
+  NewOptions,
+  'repo' | 'branch' | 'gitProvider' | 'workspace' | 'withChanges' | 'dependencies'
+>;
 
-const NONE: Chosen = { repository: null, branch: null, git_provider: null };
+export async function chooseRepository(
+  ctx: Context,
+  server: Server,
+  options: RepositoryOptions,
+): Promise<Chosen> {
+  if (options.dependencies === false && !clonesPaths(server))
+    throw new AppError('unsupported', 'this server copies no dependencies (--no-dependencies)');
+  if (server.info.dialect !== 'agent') return await chooseCloned(ctx, server, options);
+  return await (await import('./workspace.ts')).chooseWorkspace(ctx, options);
+}
 
 /** Throws `not-found` for a missing checkout or branch, `usage` for what has to be given. */
-export async function chooseRepository(
+async function chooseCloned(
   ctx: Context,
   server: Server,
   options: RepositoryOptions,
@@ -44,33 +67,19 @@ async function currentRepository(
   options: RepositoryOptions,
 ): Promise<Chosen> {
   const checkout = await checkoutAt(ctx);
-  if (checkout === null && options.branch !== undefined) {
-    const text = '--branch needs a repository, and the current folder is not a checkout';
-    throw new AppError('usage', text, { hint: 'add --repo <repository>' });
-  }
+  if (checkout === null) refuseWithoutCheckout(options);
   if (checkout === null || !isCloneable(server, checkout)) {
     const why = checkout === null ? 'no git checkout here' : `this checkout ${NO_REMOTE}`;
     await ctx.notice(`${why}: the conversation starts without a repository`);
-    return NONE;
+    if (checkout === null || options.withChanges !== true) return NONE;
+    return { ...NONE, changes: await takeChanges(ctx, checkout, null) };
   }
   const chosen = await ofCheckout(ctx, server, checkout, options);
   await ctx.notice(
-    `repository ${chosen.repository}, branch ${chosen.branch} (the current checkout; ` +
-      '--no-repo for none)',
+    `repository ${chosen.repository}, branch ${chosen.branch ?? 'of its HEAD'} ` +
+      '(the current checkout; --no-repo for none)',
   );
   return chosen;
-}
-
-async function checkoutAt(ctx: Context, dir?: string): Promise<Checkout | null> {
-  return await ctx.git.checkout(dir).catch((error: unknown) => {
-    if (!isGitMissing(error)) throw error;
-    const hint = 'install git, or give --repo owner/name --branch <name>, or --no-repo';
-    throw new AppError(error.kind, error.message, { ...error.details, hint });
-  });
-}
-
-function isGitMissing(error: unknown): error is AppError {
-  return isAppError(error) && error.details.data?.['program'] === 'git';
 }
 
 function clonesPaths(server: Server): boolean {
@@ -78,58 +87,48 @@ function clonesPaths(server: Server): boolean {
 }
 
 export function isCloneable(server: Server, { origin }: Checkout): boolean {
-  return clonesPaths(server) || origin?.repository != null;
+  const isOfBackend = server.info.dialect === 'agent';
+  return isOfBackend || clonesPaths(server) || origin?.repository != null;
 }
 
 async function ofCheckout(
   ctx: Context,
   server: Server,
   checkout: Checkout,
-  { branch: given, gitProvider }: RepositoryOptions,
+  { branch: given, gitProvider, withChanges = false }: RepositoryOptions,
 ): Promise<Chosen> {
-  const { root, origin, submodules } = checkout;
-  const branch = given ?? checkout.branch ?? (await askForBranch(ctx));
+  const { root, origin, head } = checkout;
   const name = origin?.repository ?? '';
   const own = clonesPaths(server)
-    ? { repository: root, git_provider: null, remote: root, unpushed: 0 }
+    ? {
+        repository: root,
+        git_provider: null,
+        remote: root,
+        unpushed: 0,
+        // The local service takes those of this disk, and reports the others.
+        missing: { ...checkout, submodules: [] },
+      }
     : {
         repository: name,
         git_provider:
           gitProvider ?? origin?.git_provider ?? (await onlyProvider(server, origin?.host ?? name)),
         remote: 'origin',
         unpushed: checkout.unpushed ?? 0,
+        missing: checkout,
       };
-  const { repository, git_provider, remote, unpushed } = own;
-  await checkBranch(ctx, { remote, branch, shown: repository, dir: root });
-  const missing = [
-    checkout.dirty && 'uncommitted changes',
-    unpushed > 0 && (unpushed === 1 ? '1 unpushed commit' : `${unpushed} unpushed commits`),
-    // No server clones them.
-    submodules.length > 0 && `submodules (${submodules.join(', ')})`,
-  ].filter((part) => part !== false);
-  if (missing.length > 0)
-    await ctx.warn(
-      `the checkout has ${missing.join(' and ')}: the conversation starts without them`,
-    );
-  return { repository, branch, git_provider };
-}
-
-async function askForBranch(ctx: Context): Promise<string> {
-  if (!ctx.terminal.interactive)
-    throw new AppError(
-      'usage',
-      'missing: --branch, because the checkout is on no branch (detached HEAD)',
-      {
-        hint: 'add --branch <name>',
-        data: { branch: null },
-      },
-    );
-  return await (
-    await ctx.terminal.prompt()
-  ).input({
-    message: 'The checkout is on no branch (detached HEAD). Branch',
-    validate: (value) => (value.trim() === '' ? 'a branch is needed' : true),
-  });
+  const { repository, git_provider, remote, unpushed, missing } = own;
+  if (!withChanges) {
+    const branch = given ?? checkout.branch ?? (await askForBranch(ctx));
+    await checkBranch(ctx, { remote, branch, shown: repository, dir: root, head });
+    await warnOfMissing(ctx, missing, unpushed, 'without');
+    return { repository, branch, git_provider };
+  }
+  const branch = await branchToClone(ctx, checkout, remote);
+  await warnOfMissing(ctx, missing, unpushed, 'with-changes');
+  const changes = await takeChanges(ctx, checkout, unpushed);
+  const isAhead = !clonesPaths(server) && (branch === null || unpushed > 0);
+  const isNeeded = changes !== null && (isAhead || changes.commit !== head);
+  return { repository, branch, git_provider, ...(isNeeded && { changes }) };
 }
 
 /** For the checkout's own repository the current branch is the default. */
@@ -143,6 +142,7 @@ async function namedRepository(
   const isPath = clonesPaths(server);
   const own = isPath ? null : await ownCheckout(ctx, choice);
   if (own !== null) return await ofCheckout(ctx, server, own, options);
+  if (options.withChanges) throw ofOtherRepository();
   const url = choice.kind === 'url' ? choice.url : null;
   const isCloned = isPath && url !== null;
   const repository = isCloned ? url : choice.repository;
@@ -152,19 +152,6 @@ async function namedRepository(
   const git_provider = provider ?? (isCloned ? null : await onlyProvider(server, repository));
   if (url !== null && branch !== null) await checkBranch(ctx, { remote: url, branch, shown: url });
   return { repository, branch, git_provider };
-}
-
-async function ownCheckout(
-  ctx: Context,
-  choice: Exclude<RepositoryChoice, { kind: 'path' }>,
-): Promise<Checkout | null> {
-  // Many CI images have no git; a repository that is given by name needs none.
-  const checkout = await ctx.git.checkout().catch(nullIf(isGitMissing));
-  const origin = checkout?.origin;
-  if (origin == null || origin.repository === null) return null;
-  if (choice.kind === 'url' && choice.host !== origin.host) return null;
-  const isSame = origin.repository.toLowerCase() === choice.repository?.toLowerCase();
-  return isSame ? checkout : null;
 }
 
 /** Why the entered branch or repository cannot be used; null where no reason is known. */
@@ -180,11 +167,14 @@ export async function repositoryProblem(
     terminal: { interactive: false },
   });
   try {
-    const { repository, git_provider } = await chooseRepository(quiet, server, options);
-    if (options.branch !== undefined || repository === null) return null;
+    const chosen = await chooseRepository(quiet, server, options);
+    const { repository, git_provider, workspace } = chosen;
+    const isKnown = repository === null || workspace?.kind === 'checkout';
+    if (options.branch !== undefined || isKnown) return null;
     if (git_provider === null) {
-      const found = await ctx.git.branchOnRemote(repository, 'HEAD');
-      return found.state === 'unknown' ? `git cannot read ${repository}` : null;
+      const url = workspace?.kind === 'clone' ? workspace.url : repository;
+      const found = await ctx.git.branchOnRemote(url, 'HEAD');
+      return found.state === 'unknown' ? `git cannot read ${url}` : null;
     }
     // Servers return an empty list for a repository that does not exist.
     const { items } = await server.git.branches({ git_provider, repository }, null, 1);
@@ -197,20 +187,4 @@ export async function repositoryProblem(
     if (isLater || !kinds.includes(error.kind)) return null;
     return error.message.replace(/^--repo: |; nothing was started$/g, '');
   }
-}
-
-/** Throws `not-found`. Where git cannot read the remote, the server decides. */
-async function checkBranch(
-  ctx: Context,
-  { remote, branch, shown, dir }: { remote: string; branch: string; shown: string; dir?: string },
-): Promise<void> {
-  const found = await ctx.git.branchOnRemote(remote, branch, dir);
-  if (found.state !== 'absent') return;
-  throw new AppError('not-found', `${shown} has no branch "${branch}"; nothing was started`, {
-    hint:
-      remote === 'origin'
-        ? `push it first: git push origin ${branch}`
-        : 'choose another with --branch',
-    data: { branch },
-  });
 }

@@ -3,9 +3,9 @@ import { AppError, isNotFound, nullIf } from '../../../base/errors.ts';
 import type { Server } from '../../../client/shared/server.ts';
 import type { Conversation } from '../../../domain/conversation.ts';
 import { normalizeId } from '../../../domain/ids.ts';
-import { checkMcpConfig } from '../../../domain/mcp-config.ts';
+import { checkMcpConfig, checkMcpConfigV1 } from '../../../domain/mcp-config.ts';
 import { FLAG_OF_MEMBER, type NewConversation } from '../../../domain/new-conversation.ts';
-import type { JsonValue, McpConfig } from '../../../domain/settings.ts';
+import { isJsonObject, type JsonValue, type McpConfig } from '../../../domain/settings.ts';
 import { positionInJson } from '../../../base/text/json-position.ts';
 import { warnOfUnmasked } from '../../shared/files.ts';
 import type { Limits } from '../../../runs/deadline.ts';
@@ -17,7 +17,10 @@ import { cut } from '../../../base/text/well-formed.ts';
 
 export const DEMO = 'demo';
 
-export type Draft = Omit<NewConversation, 'repository' | 'branch' | 'git_provider' | 'spec_id'>;
+export type Draft = Omit<
+  NewConversation,
+  'repository' | 'branch' | 'git_provider' | 'spec_id' | 'workspace' | 'title'
+>;
 
 /** Everything that can be wrong in flags and files is found here, before any request. */
 export async function readDraft(
@@ -27,12 +30,14 @@ export async function readDraft(
 ): Promise<Draft> {
   const { branch, mcpConfig, replay, body } = options;
   const members = body === undefined ? {} : await readBody(ctx, body);
-  const given = {
-    ...(replay === undefined ? {} : { replay_json: `--replay ${replay}` }),
-    ...(branch === undefined ? {} : { selected_branch: `--branch ${branch}` }),
-    ...(mcpConfig === undefined ? {} : { mcp_config: `--mcp-config ${mcpConfig}` }),
-    ...Object.fromEntries(Object.keys(members).map((name) => [name, `--body ${body ?? ''}`])),
-  };
+  const flags = [
+    ['replay_json', '--replay', replay],
+    ['selected_branch', '--branch', branch],
+    ['mcp_config', '--mcp-config', mcpConfig],
+    ...Object.keys(members).map((name) => [name, '--body', body] as const),
+  ] as const;
+  const set = flags.filter(([, , value]) => value !== undefined);
+  const given = Object.fromEntries(set.map(([name, flag, value]) => [name, `${flag} ${value}`]));
   return {
     api: options.api ?? 'auto',
     secrets: await readSecrets(ctx, options.secret ?? []),
@@ -48,6 +53,7 @@ export async function readDraft(
     replay: replay === undefined ? null : await readReplay(ctx, replay),
     image_urls: await readImages(ctx, options.image ?? []),
     message: await readMessage(ctx, { argument, file: options.file }),
+    ...(options.dependencies === false && { dependencies: false }),
   };
 }
 
@@ -80,16 +86,20 @@ export async function beforeStart<T>(
 }
 
 /** Throws for what this server lacks, before anything is sent. */
-export async function checkServer(
-  server: Server,
-  { api, id, title, replay, sandbox }: NewOptions,
-): Promise<void> {
-  const { dialects } = server.info;
+export async function checkServer(server: Server, options: NewOptions): Promise<void> {
+  const { api, id, title, replay, sandbox, workspace } = options;
+  const { dialects, dialect } = server.info;
   const lacks = (text: string, hint?: string): never => {
     throw new AppError('unsupported', `this server ${text}`, hint === undefined ? {} : { hint });
   };
   if (api !== undefined && api !== 'auto' && !dialects.includes(api))
     lacks(`does not speak ${api}; it speaks ${dialects.join(' and ')}`);
+  if (dialect === 'agent') {
+    const flag = SANDBOX_FLAGS.find((name) => options[name] !== undefined);
+    if (flag !== undefined)
+      lacks(`has no --${flag}: its conversations run in folders of its own machine`);
+  } else if (workspace !== undefined)
+    lacks('has no --workspace: its conversations run in sandboxes');
   if (id !== undefined && server.presence('caller-conversation-id') === 'absent')
     lacks('cannot set --id: a start takes no conversation_id here');
   if (title !== undefined && server.presence('rename') === 'absent')
@@ -106,6 +116,9 @@ export async function checkServer(
   if (sandbox !== undefined && api !== 'v0') await server.sandboxes.get(sandbox);
 }
 
+/** What a server without sandboxes lacks. */
+const SANDBOX_FLAGS = ['sandbox', 'spec', 'replay'] as const;
+
 /** @returns the request, and the conversation that has its --id already */
 export async function completeDraft(
   ctx: Context,
@@ -117,14 +130,15 @@ export async function completeDraft(
   const existing =
     id === null ? null : await server.conversations.get(id).catch(nullIf(isNotFound));
   const repository = await chooseRepository(ctx, server, options);
+  const title = options.title === undefined ? {} : ({ title: 'given' } as const);
   return {
-    request: { ...draft, ...repository, spec_id: options.spec ?? null },
+    request: { ...draft, ...repository, ...title, spec_id: options.spec ?? null },
     known: existing?.id ? existing : null,
   };
 }
 
 /** JSON, or one JSON value a line. The server checks its steps. */
-export async function readReplay(ctx: Context, given: string): Promise<string> {
+async function readReplay(ctx: Context, given: string): Promise<string> {
   if (given === DEMO) return DEMO;
   const text = await readTextFile(ctx, given, 64 * 1024 * 1024);
   const lines = text.split('\n').filter((line) => line.trim() !== '');
@@ -147,14 +161,20 @@ async function readBody(ctx: Context, file: string): Promise<Record<string, Json
 
 async function readMcpConfig(ctx: Context, file: string): Promise<McpConfig> {
   const value = parseJson('--mcp-config', file, await readTextFile(ctx, file));
-  const problem = checkMcpConfig(value);
+  const isByName = isJsonObject(value) && 'mcpServers' in value;
+  const problem = isByName ? checkMcpConfigV1(value) : checkMcpConfig(value);
   if (problem !== null) throw new AppError('usage', `--mcp-config: ${file} ${problem}`);
   const config = value as McpConfig;
   const keys = [...(config.sse_servers ?? []), ...(config.shttp_servers ?? [])].map(
     ({ api_key }) => api_key,
   );
   const values = (config.stdio_servers ?? []).flatMap(({ env }) => Object.values(env ?? {}));
-  for (const secret of [...keys, ...values]) if (secret) ctx.terminal.keepSecret(secret);
+  const byName = Object.values(config.mcpServers ?? {}).flatMap((each) =>
+    isJsonObject(each) ? [each['env'], each['headers']] : [],
+  );
+  const named = byName.flatMap((each) => (isJsonObject(each) ? Object.values(each) : []));
+  for (const secret of [...keys, ...values, ...named])
+    if (typeof secret === 'string' && secret !== '') ctx.terminal.keepSecret(secret);
   await warnOfUnmasked(ctx, '--mcp-config', config);
   return config;
 }

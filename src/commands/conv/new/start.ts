@@ -14,15 +14,14 @@ import { blankConversation, type Conversation } from '../../../domain/conversati
 import { startDiffers, type NewConversation } from '../../../domain/new-conversation.ts';
 import { formatDuration } from '../../../base/text/time.ts';
 import { timeLimit, withinLimit, type Limits } from '../../../runs/deadline.ts';
-import { NOT_READ, NO_EVENTS, outcomeOf, type TrackedRun } from '../../../runs/outcome.ts';
-import { trackRun } from '../../../runs/tracker.ts';
+import { NOT_READ, NO_EVENTS, outcomeOf } from '../../../runs/outcome.ts';
 import type { Progress } from '../../../terminal/progress.ts';
+import { changeLine, shortId } from '../../shared/bulk.ts';
 import { rememberLast } from '../../shared/resource.ts';
-import { answerer } from '../confirm.ts';
-import { showOutcome, showRun } from '../follow.ts';
+import { endAs, FOLLOW, showEnd, showNext, type EndedRun } from '../end-of-run.ts';
+import { showOutcome, watchRun } from '../follow.ts';
 import { keepTitle, noticeOwnTitle } from '../rename.ts';
-import { conversationView, idOf } from '../conversations.ts';
-import { endAs } from '../wait.ts';
+import { conversationView, idOrTaskId } from '../conversations.ts';
 import { untilOf, type NewOptions } from './options.ts';
 import { isCutOff, isRefusal, reportStart, UNSENT, type Stage, type TakenStart } from './stage.ts';
 import { afterEnd, GRACE, stopEarly, type EarlyEnd, type Late } from './stop-on-exit.ts';
@@ -38,7 +37,7 @@ export class Start {
   /** Null: this command has sent no start. */
   sentMs: number | null = null;
   /** Null until the run was waited for. */
-  tracked: TrackedRun | null = null;
+  tracked: EndedRun | null = null;
   private readonly ctx: Context;
   private readonly server: Server;
   private readonly options: StartOptions;
@@ -229,25 +228,16 @@ export class Start {
 
   private async track(conversation = this.conversation): Promise<void> {
     const { ctx, server, options } = this;
-    const { id } = conversation;
     const { deadlineMs, waitMs, onConfirm } = options;
     const { format } = ctx.globals;
-    const confirm = onConfirm === undefined ? {} : { onConfirm };
-    const rules = { deadlineMs, waitMs, atDeadline: options.stopOnExit ? 'stop' : 'read' } as const;
-    let tracked: TrackedRun;
-    if (options.follow && format !== 'json' && format !== 'id')
-      tracked = await showRun(ctx, server, conversation, { ...rules, ...confirm });
-    else {
-      const progress = await ctx.terminal.progress(`conversation ${id}: ${conversation.status}`);
-      tracked = await trackRun(ctx, server, id, {
-        ...rules,
-        summary: NO_EVENTS,
-        seen: conversation,
-        since: null,
-        answer: answerer(ctx, server, id, { ...confirm, progress }),
-        onState: (state) => progress.update(`conversation ${id}: ${state.status}`),
-      }).finally(() => progress.done());
-    }
+    const tracked = await watchRun(ctx, server, conversation, {
+      deadlineMs,
+      waitMs,
+      atDeadline: options.stopOnExit ? 'stop' : 'read',
+      summary: NO_EVENTS,
+      follow: options.follow === true && format !== 'json' && format !== 'id',
+      ...(onConfirm !== undefined && { onConfirm }),
+    });
     const { status, reason, waiting_for } = tracked.outcome;
     this.conversation = {
       ...conversation,
@@ -262,7 +252,7 @@ export class Start {
     else if (status !== 'deleted') await this.completeRun(tracked);
   }
 
-  private async leaveRun({ outcome }: TrackedRun, failure: AppError): Promise<void> {
+  private async leaveRun({ outcome }: EndedRun, failure: AppError): Promise<void> {
     const { ctx, server, options } = this;
     const { start_task_id } = this.conversation;
     const signal: unknown = ctx.signal.reason;
@@ -285,7 +275,7 @@ export class Start {
   }
 
   /** Reads the metrics of a run that has ended, and compares the title. */
-  private async completeRun(tracked: TrackedRun): Promise<void> {
+  private async completeRun(tracked: EndedRun): Promise<void> {
     const { ctx, server, options } = this;
     const { id, start_task_id } = this.conversation;
     const { status, reason, waiting_for, exit_code } = tracked.outcome;
@@ -350,7 +340,7 @@ export class Start {
     };
     const { dialect } = server.info;
     this.conversation = { ...(after ?? { ...conversation, dialect }), start_task_id, reason };
-    const named = { ...this.conversation, id: idOf(this.conversation) };
+    const named = { ...this.conversation, id: idOrTaskId(this.conversation) };
     this.tracked = {
       outcome: outcomeOf(named, NO_EVENTS, end.exitCode, reason),
       failure: end,
@@ -381,25 +371,31 @@ export class Start {
       await ctx.notice(
         `start task ${conversation.start_task_id ?? ''}: acs conv wait takes its id`,
       );
-    await ctx.out.item(conversationView, { ...conversation, id }, { changed: this.changed });
+    const record = { ...conversation, id };
+    const { changed } = this;
+    if (id === '') return await ctx.out.item(conversationView, record, { changed });
+    const line = changeLine('started', shortId(id), { changed, after: conversation.status });
+    await ctx.out.change(conversationView, record, changed, line);
+    await showNext(ctx, record, FOLLOW);
   }
 
-  private async printRun(tracked: TrackedRun): Promise<void> {
+  private async printRun(tracked: EndedRun): Promise<void> {
     const { ctx, conversation, changed } = this;
     const { format } = ctx.globals;
     const { outcome, failure } = tracked;
+    let isShown = false;
     if (format === 'ndjson') await ctx.out.record({ ...outcome });
     else if (format === 'json') {
       const error =
         failure === null ? {} : { error: { code: failure.kind, message: failure.message } };
       await ctx.out.item(conversationView, conversation, { changed, outcome, ...error });
-    } else if (format !== 'id' && this.options.follow) await showOutcome(ctx, outcome);
-    else {
+    } else if (format !== 'id' && this.options.follow) isShown = await showOutcome(ctx, tracked);
+    else if (!(isShown = await showEnd(ctx, tracked))) {
       if (format !== 'id') await ctx.out.item(conversationView, conversation, { changed });
       // A row of a conversation has no column for it.
       if (outcome.exit_code === EXIT_CODES.failed && outcome.reason !== null)
         await ctx.notice(`${outcome.status}: ${outcome.reason.text}`);
     }
-    await endAs(ctx, tracked);
+    await endAs(ctx, tracked, isShown);
   }
 }

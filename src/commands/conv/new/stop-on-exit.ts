@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { AppError, isAppError } from '../../../base/errors.ts';
+import { AppError, isAppError, isOfKind } from '../../../base/errors.ts';
 import type { Server } from '../../../client/shared/server.ts';
 import type { Conversation } from '../../../domain/conversation.ts';
 import { GRACE_MS, withinLimit } from '../../../runs/deadline.ts';
@@ -79,8 +79,7 @@ export async function stopEarly(
       await sandboxes.pause(sandbox_id);
       return 'sandbox';
     } catch (error) {
-      if (!isStarting || !isAppError(error) || !['not-found', 'conflict'].includes(error.kind))
-        throw error;
+      if (!isStarting || !isOfKind('not-found', 'conflict')(error)) throw error;
       early = error;
       return undefined;
     }

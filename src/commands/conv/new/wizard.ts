@@ -1,21 +1,29 @@
 import type { Context } from '../../context.ts';
 import { derivedContext } from '../../shared/derived-context.ts';
-import { AppError, isAppError, isFailure } from '../../../base/errors.ts';
+import { AppError, isAppError, isFailure, isOfKind, nullIf } from '../../../base/errors.ts';
 import type { Server } from '../../../client/shared/server.ts';
+import type { Conversation } from '../../../domain/conversation.ts';
 import type { Repository } from '../../../domain/git-provider.ts';
 import type { NewConversation } from '../../../domain/new-conversation.ts';
-import { callsModelFromHere } from '../../shared/model-check.ts';
+import { BACKEND_HERE, isBackendHere } from '../../shared/backend-here.ts';
+import { callsModelFromHere, listModels } from '../../shared/model-check.ts';
 import { writeMessage, type TypedMessage } from '../message.ts';
-import { setUpModel } from './model-set-up.ts';
+import { askForName, setUpModel } from './model-set-up.ts';
 import type { NewOptions } from './options.ts';
 import { isCloneable, repositoryProblem } from './repository.ts';
-import { DEMO, readReplay } from './request.ts';
+import { completeDraft, DEMO, type Draft } from './request.ts';
 
 const MOST_SHOWN = 20;
 const MODEL_CHOICE = {
   value: 'model',
   name: 'set up a model',
   description: 'of Ollama, llama.cpp or LM Studio on this machine, or hosted',
+} as const;
+
+const CANVAS_CHOICE = {
+  value: 'canvas',
+  name: 'use Agent Canvas',
+  description: `the one at ${BACKEND_HERE}`,
 } as const;
 
 const WITHOUT_ISOLATION = 'process';
@@ -28,17 +36,16 @@ export async function chooseStart(
   if (server.presence('demo-replay') !== 'present') return { ctx, server, replay: null };
   if (((await server.settings.read()).values['llm_model'] ?? '') !== '')
     return { ctx, server, replay: null };
+  const profiles = await (await ctx.profiles.store()).list();
+  const isStored = profiles.some(({ base_url }) => base_url === BACKEND_HERE);
+  const isHere = !isStored && (await isBackendHere(ctx));
   const prompt = await ctx.terminal.prompt();
   const answer = await prompt.select({
     message: 'The local service has no model. How do you want to continue?',
     choices: [
+      ...(isHere ? [CANVAS_CHOICE] : []),
       ...((await callsModelFromHere(ctx, server)) ? [MODEL_CHOICE] : []),
       { value: 'demo', name: 'run the demo', description: 'the built-in recorded run' } as const,
-      {
-        value: 'replay',
-        name: 'replay a file',
-        description: 'a recorded run of your own',
-      } as const,
       {
         value: 'profile',
         name: 'use another server',
@@ -51,23 +58,6 @@ export async function chooseStart(
     return { ctx, server, replay: null };
   }
   if (answer === 'demo') return { ctx, server, replay: DEMO };
-  if (answer === 'replay') {
-    const file = await prompt.input({
-      message: 'Replay file',
-      validate: async (value) => {
-        if (value.trim() === '') return 'a file is needed';
-        return await readReplay(ctx, value.trim()).then(
-          () => true as const,
-          (error: unknown) => {
-            if (isAppError(error)) return error.message;
-            throw error;
-          },
-        );
-      },
-    });
-    return { ctx, server, replay: await readReplay(ctx, file.trim()) };
-  }
-  const profiles = await (await ctx.profiles.store()).list();
   const choices = profiles.map(({ name, base_url }) => ({
     value: name,
     name,
@@ -75,7 +65,7 @@ export async function chooseStart(
   }));
   const another = { value: '', name: 'another server', description: 'sign in to it' };
   let name =
-    choices.length === 0
+    choices.length === 0 || answer === 'canvas'
       ? ''
       : await prompt.select({ message: 'Server', choices: [...choices, another] });
   const other = { profile: undefined, baseUrl: undefined, apiKeyFile: undefined };
@@ -85,46 +75,124 @@ export async function chooseStart(
         hint: 'store one: acs login',
       });
     const { signIn } = await import('../../login.ts');
-    name = (await signIn(undefined, { check: true }, derivedContext(ctx, { server: other }))) ?? '';
+    const given = answer === 'canvas' ? { ...other, baseUrl: BACKEND_HERE } : other;
+    name = (await signIn(undefined, { check: true }, derivedContext(ctx, { server: given }))) ?? '';
     await ctx.notice(`signed in; the profile is "${name}"`);
   }
   const chosen = derivedContext(ctx, { server: { ...other, profile: name } });
   return await chooseStart(chosen, await chosen.servers.active());
 }
 
+const OWN_RIGHTS = {
+  default_sandbox_spec_id: WITHOUT_ISOLATION,
+  confirmation_mode: true,
+  security_analyzer: 'none',
+};
+
+/** Repeats a start that was refused for lack of isolation, if the user permits it for all. */
+export async function withPermission<T>(ctx: Context, start: () => Promise<T>): Promise<T> {
+  try {
+    return await start();
+  } catch (error) {
+    const isAsked = isAppError(error) && error.details.data?.['reason'] === 'no-isolation';
+    if (!isAsked || !ctx.terminal.interactive) throw error;
+    await ctx.warn(error.message);
+    const prompt = await ctx.terminal.prompt();
+    const message = 'Run its commands with your own rights, and ask you before each one?';
+    if (!(await prompt.confirm({ message, default: 'yes' })))
+      throw new AppError(
+        'unsupported',
+        'nothing was started, because the answer was no',
+        error.details,
+      );
+    const { settings } = await ctx.servers.active();
+    await settings.write({ set: OWN_RIGHTS, unset: [], allow_loss: 'refuse' });
+    const undo = `acs settings unset ${Object.keys(OWN_RIGHTS).join(' ')}`;
+    await ctx.notice(`this is stored in the settings of the local service; undo it: ${undo}`);
+  }
+  return await start();
+}
+
+/** The word that is entered in place of a task. */
+const EDIT = 'e';
+const QUESTION = 'What should the agent do?';
+
+/** Asks for the task, and for the rest only where it is to be changed. */
 export async function askForTask(
   ctx: Context,
-  { server, replay }: { server: Server; replay: string | null },
-  options: NewOptions,
+  server: Server,
+  { draft, options }: { draft: Draft; options: NewOptions },
   typed: TypedMessage,
-): Promise<{
-  message: string | null;
-  options: Pick<NewOptions, 'repo' | 'branch' | 'spec' | 'gitProvider'>;
-}> {
-  let { repo, branch, gitProvider } = options;
-  let byDefault = '';
-  if (repo === undefined) {
-    const checkout = await ctx.git.checkout();
-    const name = checkout?.origin?.repository ?? checkout?.root ?? '';
-    const here = { value: 'here', name, description: 'the current checkout' };
-    const none = { value: 'none', name: 'none' };
-    const isHere = checkout !== null && isCloneable(server, checkout);
-    const answer = await askForRepository(ctx, server, isHere ? [here, none] : [none], options);
-    repo = answer.repo;
-    gitProvider ??= answer.listed?.git_provider;
-    byDefault = (repo === undefined ? checkout?.branch : answer.listed?.default_branch) ?? '';
+): Promise<{ request: NewConversation; known: Conversation | null }> {
+  const quiet = derivedContext(ctx, { notice: () => Promise.resolve() });
+  const settings = await server.settings.read().catch(nullIf(isFailure));
+  const model = String(settings?.values['llm_model'] ?? '');
+  let chosen = options;
+  for (;;) {
+    const { request, known } = await completeDraft(
+      quiet,
+      server,
+      { ...draft, model: chosen.model ?? null },
+      chosen,
+    );
+    if (known !== null) return { request, known };
+    if (draft.replay !== null) {
+      await ctx.notice(summary(ctx, request, ''));
+      return { request, known };
+    }
+    await ctx.notice(`${summary(ctx, request, model)}; edit with ${EDIT}`, 'question');
+    const text = await typeMessage(ctx);
+    if (text.trim() !== EDIT) {
+      const isTyped = text.trim() !== '';
+      request.message = isTyped ? text : await writeMessage(ctx, QUESTION, typed);
+      return { request, known };
+    }
+    chosen = await edit(ctx, server, chosen, model);
   }
-  if (branch === undefined && repo !== false)
-    branch = await askForBranch(ctx, server, { repo, gitProvider }, byDefault);
-  let message: string | null = null;
-  if (replay === null) {
-    message = await typeMessage(ctx);
-    if (message.trim() === '')
-      message = await writeMessage(ctx, 'What should the agent do?', typed);
-    typed.text = message;
+}
+
+function summary(
+  ctx: Context,
+  { repository, branch, workspace, model, spec_id }: NewConversation,
+  usual: string,
+): string {
+  const folder = workspace?.kind === 'folder' ? workspace.path : null;
+  const place = repository ?? folder ?? 'no repository';
+  const { home } = ctx.local;
+  const name = model ?? usual;
+  return [
+    place.startsWith(`${home}/`) ? `~${place.slice(home.length)}` : place,
+    branch ?? (repository === null ? '' : 'the default branch'),
+    name && `model ${name}`,
+    spec_id && `spec ${spec_id}`,
+  ]
+    .filter(Boolean)
+    .join(', ');
+}
+
+async function edit(
+  ctx: Context,
+  server: Server,
+  options: NewOptions,
+  usual: string,
+): Promise<NewOptions> {
+  const changed = { ...options };
+  if (options.workspace === undefined && options.withChanges !== true) {
+    const { byDefault, ...place } = await askForRepository(ctx, server, options);
+    Object.assign(changed, place, { branch: undefined });
+    if (place.repo !== false)
+      changed.branch = await askForBranch(ctx, server, changed, byDefault ?? '');
   }
-  const spec = options.spec ?? (await askForSpec(ctx, server, options));
-  return { message, options: { repo, branch, spec, gitProvider } };
+  const before = options.model ?? usual;
+  if (before !== '') {
+    const page = await listModels(ctx, server, null, 100).catch(nullIf(isFailure));
+    const ids = page?.items.map(({ id }) => id) ?? [];
+    const models = ids.length > 1 && ids.includes(before) ? ids : null;
+    const model = await askForName(ctx, { models }, before);
+    if (model !== before) changed.model = model;
+  }
+  changed.spec = await askForSpec(ctx, server, options);
+  return changed;
 }
 
 async function askForBranch(
@@ -151,16 +219,15 @@ async function askForBranch(
   return answer.trim() || undefined;
 }
 
+/** Undefined: the server's default. */
 async function askForSpec(
   ctx: Context,
   server: Server,
   { sandbox }: NewOptions,
 ): Promise<string | undefined> {
   if (sandbox !== undefined || server.presence('sandboxes') === 'absent') return undefined;
-  const { items } = await server.specs.list(null, 50).catch((error: unknown) => {
-    if (isAppError(error) && error.kind === 'unsupported') return { items: [] };
-    throw error;
-  });
+  const specs = await server.specs.list(null, 50).catch(nullIf(isOfKind('unsupported')));
+  const items = specs?.items ?? [];
   if (items.length < 2) return undefined;
   const preferred = items.find((item) => item.default)?.id;
   const choices = items.map(({ id }) => ({
@@ -171,56 +238,37 @@ async function askForSpec(
   const prompt = await ctx.terminal.prompt();
   const first = preferred === undefined ? {} : { default: preferred };
   const answer = await prompt.select({ message: 'Sandbox spec', choices, ...first });
-  // The local service runs an agent with a model without isolation only if the spec is named.
   return answer === preferred && answer !== WITHOUT_ISOLATION ? undefined : answer;
 }
 
 /** The questions of inquirer take only the first line of a paste. */
 async function typeMessage(ctx: Context): Promise<string> {
-  const prompt = 'What should the agent do? (empty opens your editor) ';
+  const prompt = `${QUESTION} (empty opens your editor) `;
   const lines = await ctx.terminal.lineInput();
   try {
     const line = await lines.read({ prompt, kind: 'message' });
     if (line.type !== 'text')
       throw new AppError('interrupted', 'the prompt was cancelled', { exitCode: 130 });
-    await ctx.notice(`${prompt}${line.text.trim()}`);
+    const shown = line.text.trim();
+    if (shown !== EDIT) await ctx.notice(`${prompt}${shown}`);
     return line.text;
   } finally {
     await lines.close();
   }
 }
 
-export async function confirmTask(ctx: Context, request: NewConversation): Promise<void> {
-  const { repository, branch, replay, spec_id } = request;
-  const message = (request.message ?? '').trim();
-  const [line = ''] = message.split('\n');
-  const defaultBranch = repository === null ? null : "the repository's default";
-  const lines = {
-    repository: repository ?? 'none',
-    branch: branch ?? defaultBranch,
-    message: line.length < message.length ? `${line} …` : line,
-    replay: replay === null || replay === DEMO ? replay : 'a file',
-    spec: spec_id,
-  };
-  const isAsked = ctx.globals.yes === 'given' ? undefined : 'question';
-  for (const [name, value] of Object.entries(lines))
-    if (value) await ctx.notice(`${name.padEnd(10)}  ${value}`, isAsked);
-  if (isAsked === undefined) return;
-  if (
-    await (
-      await ctx.terminal.prompt()
-    ).confirm({ message: 'Start the conversation?', default: 'yes' })
-  )
-    return;
-  throw new AppError('usage', 'nothing was started, because the answer was no');
-}
-
 async function askForRepository(
   ctx: Context,
   server: Server,
-  first: readonly { value: string; name: string; description?: string }[],
   { gitProvider }: NewOptions,
-): Promise<{ repo?: string | false; listed?: Repository }> {
+): Promise<Pick<NewOptions, 'repo' | 'gitProvider'> & { byDefault?: string | null }> {
+  const checkout = await ctx.git.checkout();
+  const here = {
+    value: 'here',
+    name: checkout?.origin?.repository ?? checkout?.root ?? '',
+    description: 'the current checkout',
+  };
+  const isHere = checkout !== null && isCloneable(server, checkout);
   let found: Repository[] = [];
   try {
     if (server.presence('repositories') !== 'absent') {
@@ -243,11 +291,21 @@ async function askForRepository(
     name,
     description: git_provider,
   }));
-  const choices = [...first, ...listed, { value: 'other', name: 'another repository' }];
+  const none = { value: 'none', name: 'none' };
+  const choices = [
+    ...(isHere ? [here] : []),
+    none,
+    ...listed,
+    { value: 'other', name: 'another repository' },
+  ];
   const value = await prompt.select({ message: 'Repository', choices });
   const chosen = found[Number(value)];
-  if (chosen !== undefined) return { repo: chosen.name, listed: chosen };
-  if (value !== 'other') return value === 'none' ? { repo: false } : {};
+  if (chosen !== undefined) {
+    const { name, git_provider, default_branch } = chosen;
+    return { repo: name, gitProvider: git_provider, byDefault: default_branch };
+  }
+  if (value === 'none') return { repo: false };
+  if (value === 'here') return { repo: undefined, byDefault: checkout?.branch };
   const repo = await prompt.input({
     message: 'Repository (owner/name, a URL or a path)',
     validate: async (text) =>

@@ -12,7 +12,9 @@ import { zipStream } from '../../http/zip.ts';
 import type { AgentContext } from '../context.ts';
 import { type ConversationEntry, policyOf } from '../conversations.ts';
 import { withModel } from '../../base/model-config.ts';
+import { unsupported } from '../../settings/fields.ts';
 import { condensationEvent } from '../events.ts';
+import { NO_INSTRUCTIONS, readInstructions } from '../instructions.ts';
 import type { Sandbox } from '../../isolation/sandbox.ts';
 import * as records from '../records.ts';
 import { conversationView, finalResponse, firstMessage, trajectoryMembers } from '../views.ts';
@@ -22,6 +24,8 @@ const MAX_IDS = 99;
 const NEEDS_ISOLATION =
   'An agent with a model needs isolation, which this sandbox does not have. Use a sandbox ' +
   'of the spec process to permit that.';
+type AgentWithModel = NonNullable<requests.StartConversation['agent_settings']>;
+
 const NO_MODEL =
   'A replay has no model, so no answer is possible. Start a conversation with a model.';
 
@@ -38,7 +42,7 @@ export const conversationRoutes: readonly Route<AgentContext>[] = [
       201: records.conversation,
       ...refused(400, 404, 409, 501),
     },
-    async handle({ config, conversations, sandbox, userStore }, { body }) {
+    async handle({ config, conversations, sandbox, userStore, log }, { body }) {
       const id = body.conversation_id ?? newId();
       const needsModel = conversations.needsModel(body);
       const before = conversations.get(id);
@@ -46,7 +50,9 @@ export const conversationRoutes: readonly Route<AgentContext>[] = [
       const agent = body.agent ?? body.agent_settings ?? null;
       if (needsModel) assertModelMayRun(config, agent, body.agent_profile_id);
       const workingDir = await workingFolder(sandbox, body.workspace.working_dir);
-      const instructions = needsModel ? await conversations.instructions(workingDir) : [];
+      const instructions = needsModel
+        ? await readInstructions(sandbox, workingDir, body.disabled_skills ?? [])
+        : NO_INSTRUCTIONS;
       // Another request may have created it during the reads.
       const existing = conversations.get(id);
       if (existing !== null) return conversationView(existing.conversation);
@@ -57,8 +63,16 @@ export const conversationRoutes: readonly Route<AgentContext>[] = [
         start,
         secretValues(secrets, userStore),
       );
+      const setup = await setUp(loop, body.setup_script, config.spec);
+      // It was deleted meanwhile, or the worker ends.
+      if (conversations.get(id) === null) throw refuse(404, `Conversation not found: ${id}`);
       const message = body.initial_message;
       if (message) conversation.addMessage(message.role, message.content);
+      if (instructions.notice !== '') conversation.notice(instructions.notice);
+      if (setup !== null) {
+        conversation.notice(setup.notice);
+        if (setup.output !== '') log(`the output of the setup script:\n${setup.output}`);
+      }
       if (message?.run) loop.startOrJoin();
       return json(conversationView(conversation), 201);
     },
@@ -222,8 +236,9 @@ export const conversationRoutes: readonly Route<AgentContext>[] = [
     callers: 'local app server, typescript-client',
     parts: BY_ID,
     body: requests.switchLlm,
-    answers: CHANGED,
+    answers: { ...CHANGED, ...refused(404, 501) },
     handle: changes(({ conversation }, { llm }) => {
+      refuseUnsupported({ llm });
       const { model } = conversation;
       if (model !== null) {
         const members = Object.entries(llm).filter(([, value]) => value !== null);
@@ -317,17 +332,35 @@ export function changes<Body>(
   };
 }
 
+async function setUp(
+  { tools }: ConversationEntry['loop'],
+  script: string | null | undefined,
+  spec: AgentContext['config']['spec'],
+) {
+  if (script == null) return null;
+  if (spec !== 'process') return tools.terminal.setUp(script);
+  // A repository of somebody else would run it with the rights of the user.
+  const why = 'this sandbox has no isolation. Run it where the task needs it.';
+  return { notice: `The setup script ${script} has not run, because ${why}`, output: '' };
+}
+
 function newId(): string {
   return randomUUID().replaceAll('-', '');
 }
 
+function refuseUnsupported(agent: Pick<AgentWithModel, 'llm' | 'condenser'>): void {
+  const reason = unsupported(agent) ?? unsupported({ llm: agent.condenser?.llm });
+  if (reason !== null) throw refuse(501, reason);
+}
+
 function assertModelMayRun(
   { fell_back }: AgentContext['config'],
-  agent: object | null,
+  agent: AgentWithModel | null,
   profile: string | null | undefined,
 ): void {
   if (fell_back) throw refuse(501, NEEDS_ISOLATION);
   if (agent === null) throw refuse(404, `Agent profile ${profile ?? ''} not found`);
+  refuseUnsupported(agent);
 }
 
 /** Makes a missing folder of the workspace with an empty repository, as genuine servers do. */

@@ -49,6 +49,7 @@ export const userRoutes: readonly Route<AgentContext>[] = [
       200: records.settings,
       400: v.union([refusal, errorMessage]),
       422: v.union([validationError, errorMessage]),
+      ...refused(501),
     },
     handle(worker, { body }) {
       const diffs = Object.entries(body).filter(([, diff]) => isJsonObject(diff));

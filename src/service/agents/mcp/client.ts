@@ -5,10 +5,11 @@ import {
   type CallToolResult,
   CallToolResultSchema,
   ErrorCode,
-  ListToolsResultSchema,
   McpError,
+  ResultSchema,
   type Tool,
   ToolListChangedNotificationSchema,
+  ToolSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import type { Sandbox } from '../../isolation/sandbox.ts';
 import { BUILT_IN } from '../model/definitions.ts';
@@ -19,12 +20,15 @@ import { cut } from '../../../base/text/well-formed.ts';
 
 declare const ACS_VERSION: string;
 
-const LIST_SECONDS = 30;
+/** A step waits this long for the tools of a server, which has more time until it is given up. */
+const WAIT_SECONDS = 10;
+const START_SECONDS = 60;
 const CALL_SECONDS = 300;
 /** Model endpoints take 128 tools. */
 const MOST_TOOLS = 100;
-/** Characters of a text that a server may have written. */
+/** Characters of texts that a server may have written. */
 const LONGEST_REASON = 2000;
+const LONGEST_NAME = 100;
 /** The time limit of the SDK would run while the sandbox is paused. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
@@ -53,6 +57,12 @@ export class McpClient {
   /** Without those that have failed to list their tools. */
   #servers: McpServer[];
   #problems: string[];
+  readonly #pending = new Map<McpServer, Promise<void>>();
+  /** Servers whose tools have not changed since they were listed. */
+  readonly #listed = new Set<McpServer>();
+  readonly #tools = new Map<McpServer, Tool[]>();
+  /** Servers that have answered: a later one changes no name of a tool. */
+  readonly #order = new Set<McpServer>();
   #offered: Map<string, OfferedTool> | null = null;
   readonly #connections = new Map<McpServer, Connection>();
   /** Settles when every closed program has ended. */
@@ -88,29 +98,62 @@ export class McpClient {
   }
 
   close(): void {
+    this.#pending.clear();
     for (const { client } of [...this.#connections.values()]) void client.close();
   }
 
   async #list(signal: AbortSignal): Promise<Map<string, OfferedTool>> {
-    if (this.#offered !== null) return this.#offered;
-    const problems = this.#problems;
-    const lists = await Promise.all(
-      this.#servers.map(async (server) => {
-        try {
-          return { server, tools: await this.#within(server, LIST_SECONDS, signal, allTools) };
-        } catch (error) {
-          signal.throwIfAborted();
-          problems.push(problem(server.name, (error as Error).message));
-          return null;
-        }
-      }),
+    const begun = this.#servers.filter(
+      (server) => !this.#listed.has(server) && !this.#pending.has(server),
     );
-    const answered = lists.filter((list) => list !== null);
-    this.#servers = answered.map(({ server }) => server);
-    this.#problems = [];
-    this.#offered = offeredOf(answered, problems);
+    if (begun.length > 0) {
+      const lists = Promise.all(begun.map((server) => this.#begin(server, signal)));
+      let stop = (): void => undefined;
+      const late = new Promise((resolve) => {
+        stop = this.#context.sandbox.countdown(WAIT_SECONDS * 1000, () => resolve(null));
+      });
+      await Promise.race([lists, late]).finally(() => stop());
+      signal.throwIfAborted();
+      const starting = begun.filter((server) => this.#pending.has(server));
+      this.#problems.push(...starting.map(({ name }) => stillStarting(name)));
+    }
+    if (this.#offered === null) {
+      for (const server of this.#servers.filter((each) => this.#tools.has(each)))
+        this.#order.add(server);
+      const lists = [...this.#order].map((server) => ({
+        server,
+        tools: this.#tools.get(server) ?? [],
+      }));
+      this.#offered = offeredOf(lists, this.#problems);
+    }
+    const problems = this.#problems.splice(0);
     if (problems.length > 0) this.#context.notice(problems.join('\n'));
     return this.#offered;
+  }
+
+  /** Never rejects. */
+  #begin(server: McpServer, signal: AbortSignal): Promise<void> {
+    const seconds = server.startSeconds ?? START_SECONDS;
+    const list = this.#within(server, seconds, signal, allTools).then(
+      ({ tools, unread }) => {
+        if (!ends()) return;
+        this.#problems.push(...unread.map((name) => unreadTool(server.name, name)));
+        this.#listed.add(server);
+        this.#tools.set(server, tools);
+        this.#offered = null;
+      },
+      (error: unknown) => {
+        if (!ends() || signal.aborted) return;
+        this.#problems.push(problem(server.name, (error as Error).message));
+        this.#servers = this.#servers.filter((each) => each !== server);
+        this.#tools.delete(server);
+        this.#offered = null;
+      },
+    );
+    // After a close the next run lists again.
+    const ends = (): boolean => this.#pending.get(server) === list && this.#pending.delete(server);
+    this.#pending.set(server, list);
+    return list;
   }
 
   /** Runs `work` with a connected server. One that does not answer is disconnected and ended. */
@@ -172,7 +215,7 @@ export class McpClient {
         this.#context.notice(`The MCP server ${server.name} was ended: ${transport.why}.`);
     };
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
-      this.#offered = null;
+      this.#listed.delete(server);
     });
     const connection = { client, transport, connected: client.connect(transport, options) };
     this.#connections.set(server, connection);
@@ -180,19 +223,40 @@ export class McpClient {
   }
 }
 
-async function allTools(client: Client, options: RequestOptions): Promise<Tool[]> {
+/** A tool that the schema of the SDK refuses costs no other tool of its server. */
+async function allTools(
+  client: Client,
+  options: RequestOptions,
+): Promise<{ tools: Tool[]; unread: string[] }> {
   const tools: Tool[] = [];
-  let cursor: string | undefined;
+  const unread: string[] = [];
+  let cursor: unknown;
   do {
-    const request = {
-      method: 'tools/list' as const,
-      params: cursor === undefined ? {} : { cursor },
-    };
-    const page = await client.request(request, ListToolsResultSchema, options);
-    tools.push(...page.tools);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined && tools.length <= MOST_TOOLS);
-  return tools;
+    const params = cursor === undefined ? {} : { cursor };
+    const request = { method: 'tools/list' as const, params };
+    const { tools: listed, nextCursor } = await client.request(request, ResultSchema, options);
+    if (!Array.isArray(listed)) throw new Error('it listed no tools');
+    for (const each of listed) {
+      const { data } = ToolSchema.safeParse(each);
+      if (data === undefined) unread.push(nameIn(each));
+      else tools.push(data);
+    }
+    cursor = nextCursor;
+  } while (typeof cursor === 'string' && tools.length + unread.length <= MOST_TOOLS);
+  return { tools, unread };
+}
+
+function stillStarting(server: string): string {
+  return `The MCP server ${server} is still starting: its tools join a later step.`;
+}
+
+function nameIn(tool: unknown): string {
+  const { name } = (tool ?? {}) as { name?: unknown };
+  return typeof name === 'string' ? cut(name, LONGEST_NAME) : 'without a name';
+}
+
+function unreadTool(server: string, tool: string): string {
+  return `The tool ${tool} of the MCP server ${server} is not used: its definition is not valid.`;
 }
 
 function offeredOf(lists: readonly { server: McpServer; tools: Tool[] }[], problems: string[]) {

@@ -20,10 +20,7 @@ const LINE = 1024;
 const CLOSING_MS = 2000;
 const KEPT_STDERR = 2000;
 
-/**
- * `why`: the reason when the transport ended without a call of `close`. `gone`: settles when the
- * program that `close` ends has ended, or is killed.
- */
+/** `why`: the reason of an end without `close`. `gone`: settles when the program has ended. */
 export type McpTransport = Transport & {
   readonly why: string | null;
   readonly received: Received;
@@ -145,7 +142,7 @@ export class ProgramTransport implements McpTransport {
   #receive(line: string): void {
     if (this.#ended) return;
     try {
-      const message = deserializeMessage(line);
+      const message = deserializeMessage(withResult(line));
       this.received.message();
       this.onmessage?.(message);
     } catch (error) {
@@ -170,6 +167,13 @@ export class ProgramTransport implements McpTransport {
   #kill(): void {
     this.#running?.signal('SIGKILL');
   }
+}
+
+/** Some servers answer with `null` for a result that is empty. */
+function withResult(line: string): string {
+  if (!/"result"\s*:\s*null/.test(line)) return line;
+  const message = JSON.parse(line) as { result?: unknown };
+  return message.result === null ? JSON.stringify({ ...message, result: {} }) : line;
 }
 
 /** The library follows a redirect only to the same origin, so that headers go nowhere else. */
@@ -204,6 +208,9 @@ export function webTransport({ kind, url, headers }: WebServer): McpTransport {
   transport.onerror = (error) => {
     // The transport would connect again, to a session that the client has not initialized.
     if (error instanceof SseError) end(error.message);
+    // Nothing else would end the call whose answer is not valid.
+    else if (error.name === 'ZodError' && received.isInCall)
+      end('it sent a message that is not valid');
   };
   return transport;
 }

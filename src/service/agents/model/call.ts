@@ -1,48 +1,55 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import {
-  type FinishReason,
+  type LanguageModelMiddleware,
   type LanguageModelUsage,
   type ModelMessage,
   streamText,
   type TextStreamPart,
   type ToolSet,
   type TypedToolCall,
+  wrapLanguageModel,
 } from 'ai';
-import { wellFormed } from '../../../base/text/well-formed.ts';
+import { cut, wellFormed } from '../../../base/text/well-formed.ts';
 import type { Llm } from '../../../protocol/agent-server/requests.ts';
 import type { Situation } from '../agent.ts';
-import type { ModelUsage } from '../../base/steps.ts';
-import { endpointOf } from '../../base/model-config.ts';
+import type { ModelUsage, Reasoning } from '../../base/steps.ts';
+import { costOf, pricesOf } from '../../base/known-models.ts';
+import { type Endpoint, endpointHint, endpointOf } from '../../base/model-endpoint.ts';
 import { ModelFailure, toModelFailure } from './failure.ts';
 import { fetchAnswer } from './fetch.ts';
+import { INTERFACES } from './interfaces.ts';
+import { ReasoningReader } from './reasoning.ts';
+import { inText } from './tools-in-text.ts';
 
 const RETRIES = 4;
+const LONGEST_WAIT_S = 64;
 const TIMEOUT_SECONDS = 300;
-const FIRST_WAIT_MS = 1000;
 /** A longer `Retry-After` ends the run: no event would report the wait. */
 const LONGEST_WAIT_MS = 120_000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const LONGEST_ANSWER = 1024 * 1024;
+const LONGEST_REFUSAL = 500;
 const TOO_LONG =
-  'is longer than 1 MiB. Use another model, or set agent_settings.llm.max_output_tokens.';
-const CUT_OFF =
-  'was cut off at its limit of tokens. Raise agent_settings.llm.max_output_tokens, or the ' +
-  'context of the endpoint.';
+  'The answer of the model is longer than 1 MiB. Use another model, or set ' +
+  'agent_settings.llm.max_output_tokens.';
 
-/** `input`: a text where the model wrote no JSON object. `error`: an unknown tool, or no JSON. */
+/** `input`: a text where the model wrote no JSON. */
 export interface ToolCall {
   name: string;
   input: unknown;
-  error: string | null;
   signature: string | null;
+  /** What came before it in the answer. */
+  reasoning: Reasoning;
 }
 
 export interface ModelAnswer {
   text: string;
-  reasoning: string;
+  /** What came after the last call. */
+  reasoning: Reasoning;
   calls: ToolCall[];
+  /** At the limit of tokens; `calls` has only complete calls. */
+  isCutOff: boolean;
   usage: ModelUsage;
 }
 
@@ -59,18 +66,36 @@ export async function callModel(
   request: ModelRequest,
   signal: AbortSignal,
 ): Promise<ModelAnswer> {
-  const retries = llm.num_retries ?? RETRIES;
+  const { num_retries, retry_multiplier, retry_min_wait, retry_max_wait } = llm;
+  const retries = num_retries ?? RETRIES;
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await callOnce(llm, request, signal);
     } catch (error) {
       signal.throwIfAborted();
       const retry = error instanceof ModelFailure ? error.retry : null;
-      const waitMs = retry?.afterMs ?? FIRST_WAIT_MS * 2 ** attempt;
+      const waitSeconds = Math.max(
+        Math.min((retry_multiplier ?? 1) * 2 ** attempt, retry_max_wait ?? LONGEST_WAIT_S),
+        retry_min_wait ?? 1,
+      );
+      const waitMs = retry?.afterMs ?? waitSeconds * 1000;
       if (retry === null || attempt >= retries || waitMs > LONGEST_WAIT_MS) throw error;
       await delay(waitMs, undefined, { signal });
     }
   }
+}
+
+/** As callModel, for an answer of text alone. */
+export async function askForText(
+  llm: Llm,
+  request: Omit<ModelRequest, 'onText'>,
+  signal: AbortSignal,
+): Promise<ModelAnswer> {
+  const answer = await callModel(llm, { ...request, onText: null }, signal);
+  if (answer.text.trim() !== '' && !answer.isCutOff) return answer;
+  const what = answer.isCutOff ? 'was cut off at its limit of tokens' : 'gave an empty answer';
+  const detail = `The model ${llm.model ?? ''} ${what}. Use another model.`;
+  throw new ModelFailure('LLMNoResponseError', detail);
 }
 
 async function callOnce(
@@ -84,7 +109,7 @@ async function callOnce(
       ? `The URL of the model ${llm.model} is not known`
       : 'The conversation has no model';
     const next = 'Set both: acs settings set llm_model=<model> llm_base_url=<url>.';
-    throw new ModelFailure('NoModel', `${why}. ${next}`);
+    throw new ModelFailure('NoModel', `${why}. ${endpointHint(llm.model ?? '') ?? next}`);
   }
   if (/^https?:\/\/[^/]*@/i.test(endpoint.baseUrl)) {
     const detail =
@@ -99,13 +124,22 @@ async function callOnce(
     end.abort();
   }, timeoutMs);
   try {
-    const result = startAnswer(llm, endpoint, request, AbortSignal.any([signal, end.signal]));
+    request.onText?.('', 'beginning');
+    const result = await startAnswer(llm, endpoint, request, AbortSignal.any([signal, end.signal]));
     const answer = await readAnswer(result.fullStream, request.onText, () => timer.refresh());
     // These getters create promises, whose rejection would be unhandled after a failure above.
-    const [usage, finishReason] = await Promise.all([result.usage, result.finishReason]);
-    // Calls before the limit of tokens are complete.
-    if (answer.calls.length === 0) assertText(answer.text, finishReason, endpoint.model);
-    return { ...answer, usage: usageOf(llm, usage) };
+    const [usage, reason, rawReason] = await Promise.all([
+      result.usage,
+      result.finishReason,
+      result.rawFinishReason,
+    ]);
+    if (reason === 'other' && rawReason === undefined) throw new Error('it has no finish reason');
+    const isCutOff = reason === 'length';
+    // Arguments that are no JSON may end at the limit: repaired, half a command would be executed.
+    const calls = answer.calls.filter(({ input }) => !isCutOff || typeof input !== 'string');
+    if (reason === 'content-filter' && calls.length === 0)
+      throw modelRefusal(endpoint, rawReason ?? 'refusal', answer.text);
+    return { ...answer, calls, isCutOff, usage: await usageOf(llm, usage) };
   } catch (error) {
     signal.throwIfAborted();
     if (isSilent) {
@@ -120,61 +154,67 @@ async function callOnce(
   }
 }
 
-function startAnswer(
+function modelRefusal({ model }: Endpoint, reason: string, text: string): ModelFailure {
+  const said = cut(text.trim(), LONGEST_REFUSAL);
+  const what = `The model ${model} refused to answer (${reason})${said && `: ${said}`}`;
+  const detail = `${what.replace(/\.$/, '')}. Send the task in other words, or use another model.`;
+  return new ModelFailure('LLMNoResponseError', detail);
+}
+
+/** The endpoint loads images, not the worker. */
+const IMAGES_BY_URL: LanguageModelMiddleware = {
+  specificationVersion: 'v3',
+  overrideSupportedUrls: () => ({ 'image/*': [/^https?:/] }),
+};
+
+async function startAnswer(
   llm: Llm,
-  endpoint: { baseUrl: string; model: string },
-  { system, messages, tools }: ModelRequest,
+  endpoint: Endpoint,
+  request: ModelRequest,
   abortSignal: AbortSignal,
 ) {
-  const provider = createOpenAICompatible({
-    name: 'model',
+  // Settings that an interface does not have would be printed with each call.
+  globalThis.AI_SDK_LOG_WARNINGS = false;
+  const own = INTERFACES[endpoint.api];
+  const { system, messages, tools } = llm.native_tool_calling === false ? inText(request) : request;
+  const members = { ...own.members?.(llm), ...llm.litellm_extra_body };
+  const hasOwnTimeout = (llm.timeout ?? 0) > TIMEOUT_SECONDS;
+  const to = {
     baseURL: endpoint.baseUrl,
-    includeUsage: true,
-    // The endpoint loads images, not the worker.
-    supportedUrls: () => ({ 'image/*': [/^https?:/] }),
-    ...(llm.api_key ? { apiKey: llm.api_key } : {}),
-    ...(llm.extra_headers ? { headers: llm.extra_headers } : {}),
-    transformRequestBody: (body) => accepted(endpoint, body),
-    fetch: (input, init) => fetchAnswer(input, init, (llm.timeout ?? 0) > TIMEOUT_SECONDS),
-  });
+    apiKey: llm.api_key ?? '',
+    headers: llm.extra_headers ?? {},
+    fetch: (input: Parameters<typeof fetch>[0], init: Parameters<typeof fetch>[1]) =>
+      fetchAnswer(input, init, { hasOwnTimeout, members }),
+  };
+  const model = await own.open(endpoint, to, llm);
+  const sent = own.takesReasoning?.(llm) === false ? messages.map(withoutReasoning) : messages;
   return streamText({
-    model: provider.chatModel(endpoint.model),
+    model: wrapLanguageModel({ model, middleware: IMAGES_BY_URL }),
     system,
-    messages,
-    tools,
+    messages: sent,
+    tools: own.tools?.(tools) ?? tools,
     maxRetries: 0,
     abortSignal,
     onError: () => undefined,
-    ...(llm.temperature == null ? {} : { temperature: llm.temperature }),
-    ...(llm.top_p == null ? {} : { topP: llm.top_p }),
-    ...(llm.max_output_tokens == null ? {} : { maxOutputTokens: llm.max_output_tokens }),
+    providerOptions: { [own.name]: own.options(llm, endpoint.model, sent) },
+    ...definedOf({
+      temperature: llm.temperature,
+      topP: llm.top_p,
+      topK: llm.top_k,
+      seed: llm.seed,
+      maxOutputTokens: llm.max_output_tokens,
+    }),
   });
 }
 
-/**
- * The body without what the endpoint refuses, by the rules of openhands-sdk 1.58.0: clients of
- * 1.11.5 always send a temperature, top_p and a limit of tokens.
- */
-function accepted(
-  { baseUrl, model }: { baseUrl: string; model: string },
-  body: Record<string, unknown>,
-) {
-  const { hostname } = new URL(baseUrl);
-  const isReasoning = /(?:^|\/)(?:o\d|gpt-5)/.test(model);
-  const omitted = new Set<string>();
-  if (hostname === 'api.mistral.ai') omitted.add('stream_options');
-  if (hostname === 'api.anthropic.com' && body['temperature'] != null) omitted.add('top_p');
-  if (isReasoning) omitted.add('temperature').add('top_p');
-  const members = Object.entries(body).filter(([name]) => !omitted.has(name));
-  const { max_tokens, messages, ...rest } = Object.fromEntries(members);
-  const limit =
-    isReasoning || hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens';
-  // Other endpoints refuse their own reasoning in the history.
-  const takesReasoning = /kimi|deepseek|minimax/i.test(model);
-  const shown = (messages as Record<string, unknown>[]).map(({ reasoning_content, ...message }) =>
-    takesReasoning ? { ...message, reasoning_content } : message,
-  );
-  return { ...rest, [limit]: max_tokens, messages: shown };
+function definedOf<Value>(members: Record<string, Value | null | undefined>) {
+  const defined = Object.entries(members).filter(([, value]) => value != null);
+  return Object.fromEntries(defined) as Record<string, Value>;
+}
+
+function withoutReasoning(message: ModelMessage): ModelMessage {
+  if (message.role !== 'assistant' || typeof message.content === 'string') return message;
+  return { ...message, content: message.content.filter(({ type }) => type !== 'reasoning') };
 }
 
 async function readAnswer(
@@ -182,23 +222,22 @@ async function readAnswer(
   onText: ModelRequest['onText'],
   onPart: () => void,
 ): Promise<Pick<ModelAnswer, 'text' | 'reasoning' | 'calls'>> {
-  const answer = { text: '', reasoning: '', calls: [] as ToolCall[] };
+  const answer = { text: '', calls: [] as ToolCall[] };
+  const reasoning = new ReasoningReader();
   let length = 0;
   for await (const part of parts) {
     onPart();
     const { text = '', delta = '' } = part as { text?: string; delta?: string };
     length += text.length + delta.length;
-    if (length > LONGEST_ANSWER) throw limitFailure(TOO_LONG);
+    reasoning.read(part);
+    if (length > LONGEST_ANSWER) throw new ModelFailure('LLMBadResponseError', TOO_LONG);
     switch (part.type) {
       case 'text-delta':
         answer.text += part.text;
         onText?.(part.text);
         break;
-      case 'reasoning-delta':
-        answer.reasoning += part.text;
-        break;
       case 'tool-call':
-        answer.calls.push(toolCallOf(part));
+        answer.calls.push(toolCallOf(part, reasoning.take()));
         break;
       case 'error':
         throw part.error;
@@ -207,42 +246,35 @@ async function readAnswer(
       default:
     }
   }
-  onText?.('', true);
-  return { ...answer, text: wellFormed(answer.text) };
+  onText?.('', 'end');
+  return { ...answer, text: wellFormed(answer.text), reasoning: reasoning.take() };
 }
 
-function toolCallOf(part: TypedToolCall<ToolSet>): ToolCall {
-  const signature = part.providerMetadata?.['model']?.['thoughtSignature'];
+function toolCallOf(part: TypedToolCall<ToolSet>, reasoning: Reasoning): ToolCall {
+  const { model, google } = part.providerMetadata ?? {};
+  const signature = (google ?? model)?.['thoughtSignature'];
   return {
     name: part.toolName,
     input: part.input,
-    error: part.invalid ? (part.error as Error).message : null,
     signature: typeof signature === 'string' ? signature : null,
+    reasoning,
   };
 }
 
-function assertText(text: string, finishReason: FinishReason, model: string): void {
-  if (finishReason === 'length') throw limitFailure(CUT_OFF);
-  if (text.trim() !== '') return;
-  const detail = `The model ${model} gave an empty answer. Use another model.`;
-  throw new ModelFailure('LLMNoResponseError', detail, { afterMs: null });
-}
-
-function limitFailure(why: string): ModelFailure {
-  return new ModelFailure('LLMBadResponseError', `The answer of the model ${why}`);
-}
-
-function usageOf(llm: Llm, usage: LanguageModelUsage): ModelUsage {
+async function usageOf(llm: Llm, usage: LanguageModelUsage): Promise<ModelUsage> {
   const { cacheReadTokens = 0, cacheWriteTokens = 0 } = usage.inputTokenDetails;
   const { inputTokens = 0, outputTokens = 0 } = usage;
-  const { input_cost_per_token: input, output_cost_per_token: output } = llm;
-  return {
+  const counts = {
     prompt_tokens: inputTokens,
     completion_tokens: outputTokens,
     cache_read_tokens: cacheReadTokens,
     cache_write_tokens: cacheWriteTokens,
     reasoning_tokens: usage.outputTokenDetails.reasoningTokens ?? 0,
-    cost: input == null || output == null ? null : inputTokens * input + outputTokens * output,
+  };
+  const isKnown = usage.inputTokens !== undefined && usage.outputTokens !== undefined;
+  return {
+    ...counts,
+    cost: isKnown ? costOf(await pricesOf(llm), counts) : null,
     // The id of ollama is a random number below 1000.
     response_id: randomUUID(),
   };

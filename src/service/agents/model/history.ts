@@ -1,6 +1,9 @@
 import type { AssistantContent, ModelMessage } from 'ai';
+import { cut } from '../../../base/text/well-formed.ts';
 import { isRecord } from '../../../protocol/shape.ts';
+import type { Reasoning } from '../../base/steps.ts';
 import type { StoredEvent } from '../../storage/conversation-state.ts';
+import { signedReasoning } from './reasoning.ts';
 
 /** Events that stay together: a message, or the calls of one answer with their results. */
 export interface Exchange {
@@ -9,32 +12,46 @@ export interface Exchange {
   messages: ModelMessage[];
 }
 
+type Bounded = (text: string) => string;
+
 interface Part {
   type: string;
   text?: string;
   image_urls?: string[];
 }
 
-/** The messages of a request to the model. */
-export function exchangesOf(events: Iterable<StoredEvent>): Exchange[] {
-  const exchanges = new Set<Exchange>();
+type LlmMessage = Partial<Reasoning> & { role: string; content: Part[] };
+
+/** Tools leave out the middle of a long output themselves, and say so in fewer characters. */
+const MARGIN = 500;
+
+/** Of a result longer than `longest` characters the middle is left out. */
+export function exchangesOf(events: Iterable<StoredEvent>, longest?: number | null): Exchange[] {
+  const bounded = (text: string): string => {
+    const left = text.length - (longest ?? Infinity);
+    if (left <= MARGIN) return text;
+    const half = Math.floor((text.length - left) / 2);
+    return `${cut(text, half)}\n[... ${left} characters left out ...]\n${cut(text, -half)}`;
+  };
+  const exchanges: Exchange[] = [];
   const answers = new Map<string, Answer>();
   const answerOf = new Map<string, Answer>();
   for (const event of withoutForgotten(events)) {
-    if (event.kind === 'Condensation') exchanges.add(summaryExchange(event));
-    else if (event.kind === 'MessageEvent') exchanges.add(messageExchange(event));
+    if (event.kind === 'Condensation') exchanges.push(summaryExchange(event));
+    else if (event.kind === 'MessageEvent') exchanges.push(messageExchange(event, exchanges));
     else if (event.source === 'user') {
-      if (event.kind === 'ObservationEvent') exchanges.add(commandExchange(event));
+      if (event.kind === 'ObservationEvent') exchanges.push(commandExchange(event, bounded));
     } else if (event.kind === 'ActionEvent') {
       const id = String(event['llm_response_id']);
-      const answer = answers.get(id) ?? new Answer();
+      const known = answers.get(id);
+      const answer = known ?? new Answer(bounded);
+      if (known === undefined) exchanges.push(answer);
       answers.set(id, answer);
       answerOf.set(String(event['tool_call_id']), answer);
-      exchanges.add(answer);
       answer.addCall(event);
     } else answerOf.get(String(event['tool_call_id']))?.addResult(event);
   }
-  return [...exchanges].map(({ ids, messages }) => ({ ids, messages }));
+  return exchanges.map(({ ids, messages }) => ({ ids, messages }));
 }
 
 const SHOWN = [
@@ -65,21 +82,38 @@ function summaryExchange(event: StoredEvent): Exchange {
   return { ids: [], messages: [{ role: 'user', content }] };
 }
 
-function commandExchange(event: StoredEvent): Exchange {
+function commandExchange(event: StoredEvent, bounded: Bounded): Exchange {
   const observation = event['observation'] as { command: string; content: Part[] };
-  const output = textOf(observation.content);
+  const output = bounded(textOf(observation.content));
   const content = `The user ran the command \`${observation.command}\`:\n${output}`;
   return { ids: [event.id], messages: [{ role: 'user', content }] };
 }
 
-function messageExchange(event: StoredEvent): Exchange {
-  const { role, content } = event['llm_message'] as { role: string; content: Part[] };
-  const text = textOf(content);
+function messageExchange(event: StoredEvent, before: readonly Exchange[]): Exchange {
+  const { role, content, ...reasoning } = event['llm_message'] as LlmMessage;
+  const { extended_content: added = [] } = event as { extended_content?: Part[] };
+  const text = [textOf(content), ...added.map((part) => part.text ?? '')].join('\n\n');
+  const part = { type: 'text' as const, text };
   const images = imagesOf(content);
-  const parts = images.length === 0 ? text : [{ type: 'text' as const, text }, ...images];
+  const signed = signedReasoning(reasoning);
   const message: ModelMessage =
-    role === 'assistant' ? { role, content: text } : { role: 'user', content: parts };
-  return { ids: [event.id], messages: [message] };
+    role === 'assistant'
+      ? { role, content: signed.length === 0 ? text : [...signed, part] }
+      : { role: 'user', content: images.length === 0 ? text : [part, ...images] };
+  // Some endpoints require an answer between two messages of a user; it may have been empty.
+  const isAnswered = !isRequest(event) || roleOf(before.at(-1)) === 'assistant';
+  const empty: ModelMessage = { role: 'assistant', content: '(no answer)' };
+  return { ids: [event.id], messages: isAnswered ? [message] : [empty, message] };
+}
+
+/** A request to the model after an answer without a call; notices have another role. */
+export function isRequest({ kind, source, llm_message: message }: StoredEvent): boolean {
+  if (kind !== 'MessageEvent' || source !== 'environment') return false;
+  return (message as { role: string }).role === 'user';
+}
+
+function roleOf(exchange: Exchange | undefined): string | undefined {
+  return exchange?.messages.at(-1)?.role;
 }
 
 class Answer implements Exchange {
@@ -87,11 +121,19 @@ class Answer implements Exchange {
   readonly #content: Exclude<AssistantContent, string> = [];
   readonly #results = new Map<string, string>();
   readonly #images: ModelMessage[] = [];
+  readonly #bounded: Bounded;
+
+  constructor(bounded: Bounded) {
+    this.#bounded = bounded;
+  }
 
   addCall(event: StoredEvent): void {
     this.ids.push(event.id);
     const { reasoning_content: reasoning, thought = [], tool_call } = event;
-    if (typeof reasoning === 'string') this.#content.push({ type: 'reasoning', text: reasoning });
+    const signed = signedReasoning(event as Partial<Reasoning>);
+    this.#content.push(...signed);
+    if (signed.length === 0 && typeof reasoning === 'string')
+      this.#content.push({ type: 'reasoning', text: reasoning });
     const text = textOf(thought as Part[]);
     if (text !== '') this.#content.push({ type: 'text', text });
     const call = tool_call as Record<'id' | 'name' | 'arguments', string> & {
@@ -111,7 +153,10 @@ class Answer implements Exchange {
     this.ids.push(event.id);
     const id = String(event['tool_call_id']);
     // A run that was cut off has a result before that of its tool.
-    this.#results.set(id, this.#results.get(id) ?? (resultOf(event) || '(no output)'));
+    this.#results.set(
+      id,
+      this.#results.get(id) ?? (this.#bounded(resultOf(event)) || '(no output)'),
+    );
     const { content = [] } = (event['observation'] ?? {}) as { content?: Part[] };
     const images = imagesOf(content);
     const title = { type: 'text', text: `Images of ${String(event['tool_name'])}:` } as const;
@@ -155,7 +200,8 @@ function resultOf(event: StoredEvent): string {
 
 function imagesOf(content: Part[]) {
   const urls = content.flatMap((part) => part.image_urls ?? []);
-  return urls.map((image) => ({ type: 'image' as const, image }));
+  const providerOptions = { openai: { imageDetail: 'auto' } };
+  return urls.map((image) => ({ type: 'image' as const, image, providerOptions }));
 }
 
 function textOf(content: Part[]): string {

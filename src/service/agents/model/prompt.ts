@@ -1,5 +1,3 @@
-import { cut } from '../../../base/text/well-formed.ts';
-
 const INTRODUCTION = [
   'You are a software engineer who works on a repository in a sandbox, through tools.',
   '',
@@ -17,22 +15,7 @@ const INTRODUCTION = [
     'call finish and say what you did.',
 ].join('\n');
 
-/** Characters of each file of instructions: a longer file would fill the context of the model. */
-const LONGEST_INSTRUCTIONS = 20_000;
-
-/** Texts of the repository, each with the name of its file. */
-export type Instructions = readonly (readonly [string, string])[];
-
-/** `suffix`: the text of the client. */
-export function systemPrompt(
-  workingDir: string,
-  instructions: Instructions,
-  suffix: string,
-): string {
-  const files = instructions.map(([name, text]) => {
-    const shown = cut(text.trim(), LONGEST_INSTRUCTIONS);
-    return `Instructions of the repository (${name}):\n\n${shown}`;
-  });
-  const parts = [INTRODUCTION.replace('WORKING_DIR', workingDir), ...files, suffix.trim()];
+export function systemPrompt(workingDir: string, ofRepository: string, suffix: string): string {
+  const parts = [INTRODUCTION.replace('WORKING_DIR', workingDir), ofRepository, suffix.trim()];
   return parts.filter((part) => part !== '').join('\n\n');
 }

@@ -31,10 +31,14 @@ export function isStuck(history: Iterable<StoredEvent>): boolean {
     (isSame(actions, SAME_PAIRS) && isSame(results, SAME_PAIRS)) ||
     // Genuine servers remind the model one error earlier.
     (isSame(actions, SAME_ERRORS + 1) && errorCount > SAME_ERRORS) ||
-    newestFirst.slice(0, MESSAGES).filter(({ kind }) => kind === 'MessageEvent').length ===
-      MESSAGES ||
+    newestFirst.slice(0, MESSAGES).filter(isMessage).length === MESSAGES ||
     (isAlternating(actions) && isAlternating(results))
   );
+}
+
+/** One of the agent, not a request that its last answer led to. */
+function isMessage({ kind, source }: StoredEvent): boolean {
+  return kind === 'MessageEvent' && source === 'agent';
 }
 
 function isEqual(one: StoredEvent, other: StoredEvent | undefined): boolean {
@@ -42,7 +46,11 @@ function isEqual(one: StoredEvent, other: StoredEvent | undefined): boolean {
 }
 
 function contentOf({ kind, ...event }: StoredEvent): unknown {
-  if (kind === 'ActionEvent') return [event['thought'], event['action'], event['tool_name']];
+  if (kind === 'ActionEvent') {
+    // A wrong call has no action: two of them are equal if their arguments are.
+    const { arguments: written } = event['tool_call'] as { arguments: string };
+    return [event['thought'], event['action'] ?? written, event['tool_name']];
+  }
   const { metadata: _metadata, ...observation } = (event['observation'] ?? {}) as Record<
     string,
     unknown

@@ -1,7 +1,6 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { type JSONSchema7, jsonSchema, tool, type ToolSet } from 'ai';
 import * as v from 'valibot';
-import { isRecord } from '../../../protocol/shape.ts';
 import {
   EDITOR_COMMANDS,
   type ModelCall,
@@ -11,6 +10,7 @@ import {
 } from '../../base/steps.ts';
 import type { ToolCall } from './call.ts';
 import type { BuiltInTool } from './definitions.ts';
+import { argumentsOf, correctedArguments } from './repair.ts';
 import { riskOf } from './risk.ts';
 
 export interface McpTool {
@@ -29,8 +29,13 @@ const ARGUMENTS = {
       v.pipe(
         v.number(),
         v.minValue(0),
-        v.description('Seconds after which the command is ended. Default: 600.'),
+        v.description(
+          'Seconds after which the command is ended, and the wait for it. Default: 600.',
+        ),
       ),
+    ),
+    is_input: v.optional(
+      v.pipe(v.boolean(), v.description('The command is for the one that is still running.')),
     ),
     reset: v.optional(
       v.pipe(
@@ -68,7 +73,7 @@ const ARGUMENTS = {
     ),
   }),
   think: v.object({ thought: v.string() }),
-  finish: v.object({ message: text('What was done, for the user.') }),
+  finish: v.object({ message: v.optional(text('What was done, for the user.')) }),
 };
 
 const SECURITY_RISK: JSONSchema7 = {
@@ -96,7 +101,13 @@ export function toolSet(builtIn: readonly BuiltInTool[], mcp: readonly McpTool[]
   );
 }
 
+/** A tool of an MCP server may have an argument of this name itself. */
+function hasOwnRisk({ properties }: JSONSchema7): boolean {
+  return properties?.['security_risk'] !== undefined;
+}
+
 function withRisk(parameters: JSONSchema7): JSONSchema7 {
+  if (hasOwnRisk(parameters)) return parameters;
   return {
     ...parameters,
     properties: { ...parameters.properties, security_risk: SECURITY_RISK },
@@ -104,22 +115,30 @@ function withRisk(parameters: JSONSchema7): JSONSchema7 {
   };
 }
 
-/** The step of a call that cannot be executed has an error for the model. */
+/** `call.name` is one of the offered tools where it means one. */
 export function stepOf(
-  call: ToolCall,
+  call: Pick<ToolCall, 'name' | 'input'>,
   thought: string,
   modelCall: ModelCall,
-  mcpTools: ReadonlySet<string>,
+  mcpTools: ReadonlyMap<string, McpTool>,
 ): Step {
-  const { name, input } = call;
+  const { name } = call;
   const refuse = (error: string): Step => ({ type: 'invalid', thought, error, call: modelCall });
-  if (call.error !== null) return refuse(call.error);
-  if (!isRecord(input)) return refuse(`Wrong arguments for ${name}: they are not an object.`);
+  const input = argumentsOf(call.input);
+  if (input === null) return refuse(`Wrong arguments for ${name}: they are not a JSON object.`);
   const { security_risk, ...data } = input;
   const risk = RISKS.find((each) => each === security_risk);
-  if (mcpTools.has(name)) return { type: 'mcp', name, data, thought, risk, call: modelCall };
+  const mcp = mcpTools.get(name);
+  if (mcp !== undefined) {
+    const own = hasOwnRisk(mcp.parameters) ? input : data;
+    return { type: 'mcp', name, data: own, thought, risk, call: modelCall };
+  }
   if (!isBuiltIn(name)) return refuse(`There is no tool ${name}.`);
-  const parsed = v.safeParse(ARGUMENTS[name], corrected(data, ARGUMENTS[name].entries));
+  const { entries }: { entries: v.ObjectEntries } = ARGUMENTS[name];
+  const corrected = correctedArguments(data, new Set(Object.keys(entries)), (member, value) =>
+    v.is(entries[member] ?? v.never(), value),
+  );
+  const parsed = v.safeParse(ARGUMENTS[name], corrected);
   if (!parsed.success) {
     const issues = parsed.issues.map(
       (issue) => `${v.getDotPath(issue) ?? 'arguments'}: ${issue.message}`,
@@ -128,13 +147,18 @@ export function stepOf(
   }
   const step = { thought, call: modelCall, ...parsed.output };
   if ('path' in step) return { ...step, type: 'edit', risk } as Step;
+  if (name === 'finish') return { message: thought, ...step, type: 'finish' };
   if (name !== 'terminal') return { ...step, type: name } as Step;
-  const { timeout, reset = false, ...terminal } = step as typeof step & TerminalArguments;
+  const {
+    timeout,
+    is_input = false,
+    reset = false,
+    ...terminal
+  } = step as typeof step & TerminalArguments;
   return {
     ...terminal,
     type: 'terminal',
-    // Models that know the tool of openhands-sdk use this argument, which is not offered.
-    is_input: data['is_input'] === true || data['is_input'] === 'true',
+    is_input,
     reset,
     timeout_seconds: timeout,
     risk: riskOf(terminal.command, risk),
@@ -145,24 +169,4 @@ type TerminalArguments = v.InferOutput<(typeof ARGUMENTS)['terminal']>;
 
 function isBuiltIn(name: string): name is keyof typeof ARGUMENTS {
   return Object.hasOwn(ARGUMENTS, name);
-}
-
-/** Models write "true" for true, "5" for 5, and null for an absent argument. */
-function corrected(
-  data: Record<string, unknown>,
-  entries: v.ObjectEntries,
-): Record<string, unknown> {
-  const present = Object.entries(data).filter(([, value]) => value !== null);
-  return Object.fromEntries(
-    present.map(([name, value]) => {
-      const schema = entries[name];
-      if (typeof value !== 'string' || schema === undefined || v.is(schema, value))
-        return [name, value];
-      try {
-        return [name, JSON.parse(value)];
-      } catch {
-        return [name, value];
-      }
-    }),
-  );
 }

@@ -1,5 +1,6 @@
 /** V0 or V1 events, as served or as acs prints them: a JSON array, its object, or JSON lines. */
 import { shellQuote } from '../../../base/text/shell-quote.ts';
+import { shortened } from '../../../base/text/well-formed.ts';
 import { isTooDeep } from '../../../protocol/detail.ts';
 import { isRecord, type Json } from '../../../protocol/shape.ts';
 import {
@@ -10,6 +11,7 @@ import {
   RISKS,
 } from '../../base/steps.ts';
 
+const LONGEST_NAME = 100;
 const LISTS = ['trajectory', 'history', 'events', 'items'];
 
 type Reading = ReplayStep | { type: 'user'; text: string };
@@ -114,7 +116,12 @@ type ReadAction = (action: Members, thought: string) => ReplayStep;
 function readEvent(event: unknown, where: string): Reading[] {
   if (!isRecord(event)) throw new ReplayError(`${where}: an object is expected`);
   const members = new Members(event, where);
-  if (typeof event['kind'] === 'string') return readV1(members, event['kind']);
+  const { kind } = event;
+  if (typeof kind === 'string') {
+    const read = V1_EVENTS.get(kind);
+    if (read !== undefined) return read(members);
+    return kind.endsWith('Action') ? readAction(members, '') : [];
+  }
   if ('action' in event) return readV0(members);
   if ('observation' in event) return [];
   throw new ReplayError(
@@ -185,11 +192,14 @@ function readV0(event: Members): Reading[] {
   const args = event.record('args', `${event.at} (${action})`);
   if (isUsers) return [{ type: 'user', text: args.text('content') }];
   const read = V0_ACTIONS.get(action);
-  if (read !== undefined) return [read(args, args.optionalText('thought'))];
-  throw new ReplayError(
-    `${event.at}: the action "${action}" cannot be replayed; allowed are run, write, read, ` +
-      'edit, message and finish',
-  );
+  return [read === undefined ? leftOut(action) : read(args, args.optionalText('thought'))];
+}
+
+/** In place of an action of another tool, such as a browser. */
+function leftOut(action: string): ReplayStep {
+  const name = shortened(action, LONGEST_NAME);
+  const text = `The recorded action ${name} was left out of this replay.`;
+  return { type: 'message', text, ends_turn: false };
 }
 
 const V1_EVENTS = new Map<string, (event: Members) => Reading[]>([
@@ -247,22 +257,12 @@ const V1_ACTIONS = new Map<string, ReadAction>([
 ]);
 
 /** Every other event is a result. */
-function readV1(event: Members, kind: string): Reading[] {
-  const read = V1_EVENTS.get(kind);
-  if (read !== undefined) return read(event);
-  return kind.endsWith('Action') ? readAction(event, '') : [];
-}
-
 function readAction(action: Members, thought: string): ReplayStep[] {
   const { json, at } = action;
   const kind = action.text('kind');
   if (kind === 'TaskTrackerAction') return [];
   const read = V1_ACTIONS.get(kind);
-  if (read !== undefined) return [read(new Members(json, `${at} (${kind})`), thought)];
-  throw new ReplayError(
-    `${at}: the action "${kind}" cannot be replayed; allowed are TerminalAction, ` +
-      'FileEditorAction, ThinkAction and FinishAction',
-  );
+  return [read === undefined ? leftOut(kind) : read(new Members(json, `${at} (${kind})`), thought)];
 }
 
 function terminalStep(action: Members, thought: string) {

@@ -71,7 +71,6 @@ export const conversationRoutesV0: readonly Route<AppContext>[] = [
       200: v.object({ results: v.array(records.conversationInfo), next_page_id: textOrNull() }),
       ...refused(400),
     },
-    // Both dialects, newest first.
     handle(context, { query }) {
       const from = query.page_id === undefined ? { V0: '0', V1: '0' } : positionIn(query.page_id);
       const filter: ConversationFilter = {

@@ -239,7 +239,6 @@ export const conversationRoutesV1: readonly Route<AppContext>[] = [
     callers: 'OpenHands frontend',
     parts: BY_ID,
     answers: { 200: v.object({ skills: v.array(dictionary()) }), 404: errorMessage },
-    // There are no skills.
     handle(context, { path: { conversation_id: id } }) {
       const row = findConversation(context, id);
       if (row === null)

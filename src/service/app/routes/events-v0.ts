@@ -174,7 +174,6 @@ async function readGit(
   throw new HttpError(answer.status < 500 ? answer.status : 502, { error: textOf(answer) });
 }
 
-/** The request to the agent server for an event that a client adds. */
 function requestOf(
   context: AppContext,
   row: ConversationRow,

@@ -14,6 +14,7 @@ const COOKIE = 'acs_page';
 const HTML = 'text/html';
 
 const pageQuery = record({ once: v.optional(text()) });
+const stepsQuery = record({ after: v.optional(text()), until: v.optional(text()) });
 const liveQuery = record({ after: v.optional(text()), again: v.optional(text()) });
 
 export const pageRoutes: readonly Route<AppContext>[] = [
@@ -43,32 +44,27 @@ export const pageRoutes: readonly Route<AppContext>[] = [
   }),
   route('GET /conversations/{conversation_id}', {
     callers: 'browser (acs conv open)',
-    access: 'pageCookie',
+    access: 'pageLink',
     query: pageQuery,
     answers: { 200: HTML, 303: null, 401: HTML, 403: HTML, 404: HTML },
-    async handle(context, { path, query: { once }, c }) {
-      const { pages } = context;
-      if (once === undefined) {
-        const allowed = await allowedRow(context, path.conversation_id, c);
-        if (allowed instanceof Response) return allowed;
-        const { livePage } = await import('../live-page.ts');
-        return await html(streamOf(livePage(context, allowed)));
-      }
-      const id = toHexId(path.conversation_id);
-      const session = id === null ? null : pages.openSession(id, once);
-      if (id === null || session === null) {
-        const text = `The link was used before, or is older than ${LINK_SECONDS} seconds.`;
-        return await message(403, 'This link cannot be used', text, id);
-      }
-      const page = `/conversations/${id}`;
-      setCookie(c, COOKIE, session, {
-        path: page,
-        httpOnly: true,
-        sameSite: 'Strict',
-        maxAge: SESSION_SECONDS,
-      });
-      c.header('Referrer-Policy', 'no-referrer');
-      return c.redirect(page, 303);
+    async handle(context, { path }) {
+      const row = rowOf(context, path.conversation_id);
+      if (row === null) return await deletedPage();
+      const { livePage } = await import('../live-page.ts');
+      return await html(streamOf(livePage(context, row)));
+    },
+  }),
+  route('GET /conversations/{conversation_id}/steps', {
+    callers: 'browser (acs conv open)',
+    access: 'pageCookie',
+    query: stepsQuery,
+    answers: { 200: HTML, 401: HTML, 404: HTML },
+    async handle(context, { path, query: { after = '', until = '' } }) {
+      const row = rowOf(context, path.conversation_id);
+      if (row === null) return await deletedPage();
+      const { moreOfPage } = await import('../live-page.ts');
+      const range = { after: positionOf(after), until: positionOf(until) };
+      return await html(await moreOfPage(context, row, range));
     },
   }),
   route('GET /conversations/{conversation_id}/live', {
@@ -78,16 +74,15 @@ export const pageRoutes: readonly Route<AppContext>[] = [
     headers: ['Last-Event-ID'],
     answers: { 200: 'text/event-stream', 401: HTML, 404: HTML },
     async handle(context, { path, query: { after = '', again }, c }) {
-      const allowed = await allowedRow(context, path.conversation_id, c);
-      if (allowed instanceof Response) return allowed;
+      const row = rowOf(context, path.conversation_id);
+      if (row === null) return await deletedPage();
       const { liveMessages } = await import('../live-page.ts');
       // On a reconnection the browser reports its last event, else the page has it.
       const last = c.req.header('last-event-id');
-      const behind = last ?? after;
-      const position = /^\d{1,15}$/.test(behind) ? Number(behind) : 0;
+      const position = positionOf(last ?? after);
       const isAgain = last !== undefined || again !== undefined;
       const viewer = context.pages.join();
-      const messages = liveMessages(context, allowed.id, { position, isAgain }, viewer);
+      const messages = liveMessages(context, row.id, { position, isAgain }, viewer);
       const headers = {
         'Content-Type': 'text/event-stream; charset=utf-8',
         'X-Content-Type-Options': 'nosniff',
@@ -100,13 +95,40 @@ export const pageRoutes: readonly Route<AppContext>[] = [
   }),
 ];
 
-/** The conversation whose page the cookie permits, or the page that refuses. */
-async function allowedRow(
-  { store, pages }: AppContext,
-  given: string,
+function positionOf(given: string): number {
+  return /^\d{1,15}$/.test(given) ? Number(given) : 0;
+}
+
+function rowOf({ store }: AppContext, given: string): ConversationRow | null {
+  return store.conversations.get(toHexId(given) ?? '');
+}
+
+/** Exchanges the link of a page for its cookie; without a link, the cookie is required. */
+export async function exchangeLink(context: AppContext, c: Context): Promise<Response | null> {
+  const once = c.req.query('once');
+  if (once === undefined) return await requirePageCookie(context, c);
+  const id = toHexId(c.req.param('conversation_id') ?? '');
+  const session = id === null ? null : context.pages.openSession(id, once);
+  if (id === null || session === null) {
+    const text = `The link was used before, or is older than ${LINK_SECONDS} seconds.`;
+    return await message(403, 'This link cannot be used', text, id);
+  }
+  const page = `/conversations/${id}`;
+  setCookie(c, COOKIE, session, {
+    path: page,
+    httpOnly: true,
+    sameSite: 'Strict',
+    maxAge: SESSION_SECONDS,
+  });
+  c.header('Referrer-Policy', 'no-referrer');
+  return c.redirect(page, 303);
+}
+
+export async function requirePageCookie(
+  { pages }: AppContext,
   c: Context,
-): Promise<ConversationRow | Response> {
-  const id = toHexId(given);
+): Promise<Response | null> {
+  const id = toHexId(c.req.param('conversation_id') ?? '');
   // Another port of this machine is the same site, and its pages must not read this one.
   const from = c.req.header('sec-fetch-site') ?? 'none';
   const isOwn =
@@ -115,8 +137,11 @@ async function allowedRow(
     const text = 'The page of a conversation is opened by a link that acs prints, valid once.';
     return await message(401, 'This page needs a link', text, id);
   }
-  const row = store.conversations.get(id);
-  return row ?? (await message(404, 'This conversation does not exist', 'It was deleted.', null));
+  return null;
+}
+
+function deletedPage(): Promise<Response> {
+  return message(404, 'This conversation does not exist', 'It was deleted.', null);
 }
 
 async function message(

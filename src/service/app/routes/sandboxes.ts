@@ -58,26 +58,20 @@ export const sandboxRoutes: readonly Route<AppContext>[] = [
     callers: 'acs sandbox pause, typescript-client',
     answers: { 200: success, ...refused(404) },
     // Answered after the pause: a client that reads the status next gets PAUSED.
-    async handle({ supervisor }, { path }) {
-      if (!(await supervisor.pause(path.sandbox_id))) throw refuse(404, 'Not Found');
-      return SUCCESS;
-    },
+    handle: ({ supervisor }, { path }) => successOf(supervisor.pause(path.sandbox_id)),
   }),
   route('POST /api/v1/sandboxes/{sandbox_id}/resume', {
     callers: 'acs sandbox start, cloud workspace, typescript-client',
     query: specQuery,
     answers: { 200: success, ...refused(404, 501) },
-    async handle({ supervisor }, { path, query }) {
-      if (!(await supervisor.resume(path.sandbox_id, query.sandbox_spec_id)))
-        throw refuse(404, 'Not Found');
-      return SUCCESS;
-    },
+    handle: ({ supervisor }, { path, query }) =>
+      successOf(supervisor.resume(path.sandbox_id, query.sandbox_spec_id)),
   }),
   route('DELETE /api/v1/sandboxes', {
     callers: 'cloud workspace 1.11.5',
     query: sandboxQuery,
     answers: { 200: success, ...refused(404) },
-    handle: ({ supervisor }, { query }) => remove(supervisor, query.sandbox_id),
+    handle: ({ supervisor }, { query }) => successOf(supervisor.remove(query.sandbox_id)),
   }),
   route('DELETE /api/v1/sandboxes/{id}', {
     callers: 'acs sandbox delete, cloud workspace',
@@ -86,28 +80,28 @@ export const sandboxRoutes: readonly Route<AppContext>[] = [
     handle({ supervisor }, { path: { id }, query }) {
       if (query.sandbox_id !== id)
         throw refuse(400, 'The sandbox in the path and the one in the query differ');
-      return remove(supervisor, id);
+      return successOf(supervisor.remove(id));
     },
   }),
   route('GET /api/v1/sandboxes/{sandbox_id}/settings/secrets', {
     callers: 'cloud workspace',
     access: 'sandboxKey',
     answers: { 200: v.object({ secrets: v.array(customSecret) }), ...refused(401, 403) },
-    handle: ({ store }, { path, c }) => shownSecrets(secretsFor(c, path.sandbox_id, store)),
+    handle: ({ store }) => shownSecrets(userSecrets(store)),
   }),
   route('GET /api/v1/sandboxes/{sandbox_id}/settings/secrets/{secret_name}', {
     callers: 'cloud workspace',
     access: 'sandboxKey',
     answers: { 200: 'text/plain', ...refused(401, 403, 404) },
-    handle: ({ store }, { path, c }) =>
-      secretValue(secretsFor(c, path.sandbox_id, store), path.secret_name),
+    handle: ({ store }, { path }) => secretValue(userSecrets(store), path.secret_name),
   }),
   route('GET /api/v1/sandbox-specs', {
     callers: 'acs sandbox start',
     query: idQuery,
     answers: { 200: v.array(v.nullable(records.sandboxSpec)) },
     handle({ specs, startedAt }, { query }) {
-      const all = sandboxSpecs(specs.byDefault, startedAt);
+      // A start with one that does not work gets the reason.
+      const all = sandboxSpecs({ ...specs, whyNoBubblewrap: null }, startedAt);
       return query.id.map((id) => all.find((spec) => spec.id === id) ?? null);
     },
   }),
@@ -115,21 +109,21 @@ export const sandboxRoutes: readonly Route<AppContext>[] = [
     callers: 'acs specs list',
     query: pageQuery,
     answers: { 200: pageOf(records.sandboxSpec) },
-    handle: ({ specs, startedAt }, { query }) =>
-      listPage(query, sandboxSpecs(specs.byDefault, startedAt)),
+    handle: ({ specs, startedAt }, { query }) => listPage(query, sandboxSpecs(specs, startedAt)),
   }),
 ];
 
-async function remove(supervisor: AppContext['supervisor'], id: string): Promise<typeof SUCCESS> {
-  if (!(await supervisor.remove(id))) throw refuse(404, 'Not Found');
+/** `isKnown` false: there is no such sandbox. */
+async function successOf(isKnown: Promise<boolean>): Promise<typeof SUCCESS> {
+  if (!(await isKnown)) throw refuse(404, 'Not Found');
   return SUCCESS;
 }
 
-/** The secrets of the user, for the key of the sandbox. */
-function secretsFor(c: Context, id: string, store: AppContext['store']) {
-  if (sandboxOfKey(c, store.sandboxes).id !== id)
+/** The key has to be that of the sandbox in the path. */
+export function requireSandboxKey({ store }: AppContext, c: Context): null {
+  if (sandboxOfKey(c, store.sandboxes).id !== c.req.param('sandbox_id'))
     throw refuse(403, 'Session API key does not match sandbox');
-  return userSecrets(store);
+  return null;
 }
 
 /** The running sandbox whose key the request has; 401 for any other. */

@@ -25,6 +25,7 @@ import {
   CONVERSATION_FIELDS,
   MASK,
   typeError,
+  unsupported,
   schemaOf,
   type Mask,
 } from '../../settings/fields.ts';
@@ -108,6 +109,7 @@ export const settingsRoutes: readonly Route<AppContext>[] = [
       200: message,
       400: errorMessage,
       422: v.union([validationError, errorMessage]),
+      ...refused(501),
     },
     handle({ store: { documents } }, { body }) {
       writeSettings(documents, mergedV1(readSettings(documents), body as JsonObject));
@@ -151,7 +153,6 @@ export const settingsRoutes: readonly Route<AppContext>[] = [
     callers: 'typescript-client',
     query: v1.pageQuery,
     answers: { 200: pageOf(dictionary()) },
-    // There are no skills.
     handle: (_, { query }) => listPage(query, []),
   }),
   route('GET /api/v1/settings/profiles', {
@@ -186,7 +187,7 @@ export const settingsRoutes: readonly Route<AppContext>[] = [
     parts: BY_NAME,
     body: v1.profileSave,
     emptyBody: {},
-    answers: { 201: nameAndMessage, ...refused(404, 409) },
+    answers: { 201: nameAndMessage, ...refused(404, 409, 501) },
     handle({ store: { documents } }, { path: { name }, body }) {
       const all = readProfiles(documents);
       const before = all.profiles[name];
@@ -205,6 +206,8 @@ export const settingsRoutes: readonly Route<AppContext>[] = [
         if (error !== null) throw invalidMember('llm', `${each.path}: ${error}`);
         llm[member] = value;
       }
+      const reason = unsupported({ llm });
+      if (reason !== null) throw refuse(501, reason);
       if (!body.include_secrets) Reflect.deleteProperty(llm, 'api_key');
       if (body.preserve_existing_api_key && before?.api_key != null) llm.api_key ??= before.api_key;
       writeProfiles(documents, { ...all, profiles: { ...all.profiles, [name]: llm } });

@@ -12,7 +12,7 @@ import {
 import { DEMO, demoSteps } from '../../agents/replay/file.ts';
 import { parseTrajectory } from '../../agents/replay/parse.ts';
 import { ReplayError, type ReplayStep } from '../../base/steps.ts';
-import { endpointOf } from '../../base/model-config.ts';
+import { endpointHint, endpointOf } from '../../base/model-endpoint.ts';
 import {
   assertModelMayRun,
   assertSpecWorks,
@@ -47,6 +47,10 @@ export interface StartRequest {
   confirmationPolicy: ConfirmationPolicyRequest | null;
   /** The repository with user and password, for the clone alone. */
   cloneFrom: string | null;
+  /** A commit of `cloneFrom` whose files the workspace begins with, as uncommitted changes. */
+  filesFrom: string | null;
+  /** Whether the dependencies of a checkout on this disk are copied. */
+  dependencies: boolean;
   provider: Provider | null;
   secrets: Record<string, string>;
   /** What is stored of the conversation; its repository without user and password. */
@@ -55,7 +59,6 @@ export interface StartRequest {
     'dialect' | 'parent_id' | 'public' | 'repository' | 'branch' | 'trigger'
   > &
     Pick<ConversationRow, 'git_provider' | 'pr_number' | 'llm_model'>;
-  /** The request as the start task of V1 shows it. */
   echo: Record<string, unknown>;
 }
 
@@ -116,6 +119,8 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
     mcp: null,
     confirmationPolicy: confirmation_policy,
     cloneFrom,
+    filesFrom: body.workspace_commit ?? null,
+    dependencies: body.workspace_dependencies !== false,
     provider,
     secrets: secrets ?? {},
     row: {
@@ -133,7 +138,6 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
   };
 }
 
-/** The first message of the conversation; null: it waits for one. */
 function messageOf(body: AppConversationStart, recorded: string | null): StartRequest['message'] {
   const { initial_message: message, suggested_task: task } = body;
   if (message != null && message.content.length > 0)
@@ -162,7 +166,6 @@ function echoOf(body: AppConversationStart, repository: string | null): Record<s
   };
 }
 
-/** Null: the settings do not have it. */
 function textAt(settings: StoredSettings, path: string): string | null {
   const value = valueAt(settings.agent, path);
   return typeof value === 'string' && value !== '' ? value : null;
@@ -244,8 +247,10 @@ function replayOf(
   if (isServed) return { steps: null, userMessage: null };
   const why =
     model === null ? 'no model (llm_model)' : `no URL for the model ${model} (llm_base_url)`;
+  const hint = endpointHint(model ?? '');
   throw new StartRefused(
-    `The conversation has no replay ("demo" is built in), and the settings have ${why}.`,
+    `The conversation has no replay ("demo" is built in), and the settings have ${why}.` +
+      (hint === null ? '' : ` ${hint}`),
     'CONFIGURATION$SETTINGS_NOT_FOUND',
   );
 }

@@ -1,9 +1,13 @@
 /** Turns a start request into a conversation at its agent server. A failure ends the start task. */
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as soon } from 'node:timers/promises';
 import type { Clock } from '../../lifecycle/clock.ts';
+import { type Mount, WORKSPACE_INSIDE } from '../../base/worker-protocol.ts';
+import { isFree } from '../../isolation/bubblewrap.ts';
 import { jsonOf, textOf } from '../../sandboxes/agent-client.ts';
+import { cacheMount } from '../../sandboxes/caches.ts';
 import { SpecRefused } from '../../sandboxes/specs.ts';
 import { SandboxUnavailable, type Supervisor } from '../../sandboxes/supervisor.ts';
 import {
@@ -21,15 +25,24 @@ import { readProviders } from '../../settings/git-providers.ts';
 import {
   cloneRepository,
   initWorkspace,
+  localFolder,
   RepositoryError,
   repositoryForm,
   repositorySource,
   type Cloned,
+  type RepositorySource,
 } from '../repository.ts';
 import { isJsonObject, type JsonObject } from '../../../protocol/settings.ts';
 import { toAgent, type McpServers } from '../../settings/mcp.ts';
 import { readSettings } from '../../settings/settings.ts';
 import type { StartRequest } from './start-request.ts';
+
+/** As on genuine servers. */
+const SETUP_SCRIPT = '.openhands/setup.sh';
+/** Longer than the worker lets it run. */
+const SETUP_MS = 15 * 60_000;
+
+type Source = RepositorySource & { token: string | null };
 
 interface StarterOptions {
   store: Store;
@@ -124,14 +137,16 @@ export class Starter {
       };
       const { sandboxId: named } = request;
       if (named !== null) store.transaction(() => enter(named));
+      const source = this.#sourceOf(request);
       // In one transaction with the new sandbox: else a crash could leave one that no task names.
-      else created = supervisor.create(request.spec, enter).id;
+      if (named === null)
+        created = supervisor.create(request.spec, enter, mountsOf(request, source)).id;
       const sandboxId = named ?? created ?? '';
       await supervisor.use(
         sandboxId,
         (running, deleted) => {
           const signal = AbortSignal.any([this.#abort.signal, deleted]);
-          return this.#startIn(sandboxId, running, signal, task, request);
+          return this.#startIn(sandboxId, running, signal, task, { ...request, source });
         },
         (detail) => {
           this.#step(task, { detail });
@@ -155,7 +170,6 @@ export class Starter {
     });
   }
 
-  /** `created`: the sandbox that was made for the start. */
   async #fail(
     task: StartTaskRow,
     request: StartRequest,
@@ -193,7 +207,7 @@ export class Starter {
     running: Promise<SandboxRow>,
     signal: AbortSignal,
     task: StartTaskRow,
-    request: StartRequest,
+    request: StartRequest & { source: Source | null },
   ): Promise<void> {
     const { store, supervisor, clock } = this.#options;
     const { conversation_id: id } = task;
@@ -204,8 +218,11 @@ export class Starter {
     this.#step(task, { status: 'PREPARING_REPOSITORY', detail: null });
     const cloned = await checkout;
     const workingDir = path.posix.join(sandbox.working_dir ?? '.', cloned?.folder ?? '');
+    const isSetUp =
+      cloned !== null &&
+      existsSync(path.join(supervisor.folders.workspace(sandboxId), cloned.folder, SETUP_SCRIPT));
     this.#step(task, {
-      status: 'STARTING_CONVERSATION',
+      status: isSetUp ? 'RUNNING_SETUP_SCRIPT' : 'STARTING_CONVERSATION',
       agent_server_url: `http://127.0.0.1:${sandbox.port}`,
     });
     // The time before the first event: a conversation is not younger than what happened in it.
@@ -213,7 +230,12 @@ export class Starter {
     const answer = await supervisor.send(sandboxId, {
       method: 'POST',
       path: '/api/conversations',
-      json: agentConversation(id, request, workingDir, store),
+      json: {
+        ...agentConversation(id, request, workingDir, store),
+        ...(isSetUp && { setup_script: SETUP_SCRIPT }),
+      },
+      ...(isSetUp && { timeoutMs: SETUP_MS }),
+      signal,
     });
     if (answer.status !== 200 && answer.status !== 201) {
       throw new SandboxUnavailable(
@@ -244,40 +266,66 @@ export class Starter {
       if (before === null) store.conversations.insert({ ...row, ...change });
       else store.conversations.update(id, change);
     });
-    const detail = store.sandboxes.get(sandboxId)?.status_detail ?? null;
+    const details = [store.sandboxes.get(sandboxId)?.status_detail, cloned?.report];
+    const detail = details.filter((line) => line != null).join('\n') || null;
     this.#step(task, { status: 'READY', detail, app_conversation_id: id });
   }
 
-  /** Null: the conversation starts without a repository of its own. */
-  async #checkOut(
-    sandboxId: string,
-    request: StartRequest,
-    signal: AbortSignal,
-  ): Promise<Cloned | null> {
-    const { store, supervisor, env, stagingDir } = this.#options;
-    const { cloneFrom, provider: given } = request;
-    const workspaceDir = supervisor.folders.workspace(sandboxId);
-    if (cloneFrom === null) {
-      if (request.sandboxId === null) await initWorkspace(workspaceDir, env, signal);
-      return null;
-    }
-    const providers = readProviders(store.documents);
+  /** Null: the conversation starts without a repository of its own. Throws RepositoryError. */
+  #sourceOf({ cloneFrom, provider: given }: StartRequest): Source | null {
+    if (cloneFrom === null) return null;
+    const providers = readProviders(this.#options.store.documents);
     // The `openhands` CLI names no provider.
     const [first = 'github', ...others] = Object.keys(providers) as Provider[];
     const implied = others.length === 0 ? first : 'github';
     const provider = given ?? (repositoryForm(cloneFrom) === 'name' ? implied : null);
     const { token = null, host = null } = (provider === null ? null : providers[provider]) ?? {};
-    const source = repositorySource(cloneFrom, provider, host);
+    return { ...repositorySource(cloneFrom, provider, host), token };
+  }
+
+  async #checkOut(
+    sandboxId: string,
+    request: StartRequest & { source: Source | null },
+    signal: AbortSignal,
+  ): Promise<Cloned | null> {
+    const { store, supervisor, env, stagingDir } = this.#options;
+    const { source } = request;
+    const workspaceDir = supervisor.folders.workspace(sandboxId);
+    if (source === null) {
+      if (request.sandboxId === null) await initWorkspace(workspaceDir, env, signal);
+      return null;
+    }
+    const sandbox = store.sandboxes.get(sandboxId);
+    // In a sandbox that existed, another clone may stand at the path.
+    const isPlaced =
+      request.sandboxId === null &&
+      sandbox?.isolation !== 'process' &&
+      sandbox?.mounts.some(({ mode }) => mode === 'link') === true;
     return cloneRepository({
       source,
       branch: request.row.branch,
+      filesFrom: request.filesFrom,
+      dependencies: request.dependencies && (isPlaced ? 'all' : 'movable'),
       workspaceDir,
       stagingDir,
       env,
-      token,
+      token: source.token,
       signal,
     });
   }
+}
+
+function mountsOf(
+  { row: { repository, git_provider } }: StartRequest,
+  source: Source | null,
+): Mount[] {
+  if (repository === null || source === null) return [];
+  const caches = cacheMount(repository, git_provider);
+  const target = localFolder(source);
+  if (target === null || !isFree(target)) return [caches];
+  // Installed programs name the path of the checkout.
+  const clone = path.posix.join(WORKSPACE_INSIDE, source.name);
+  return [{ source: clone, target, mode: 'link' }, caches];
 }
 
 /** 32 hexadecimal digits, not only 0 to 9: such ids break the databases of genuine servers. */
@@ -317,21 +365,23 @@ export function agentConversation(
   request: StartRequest,
   workingDir: string,
   { documents, secrets }: Pick<Store, 'documents' | 'secrets'>,
-): unknown {
+): Record<string, unknown> {
   const { plain, agent, conversation: settings, mcp } = readSettings(documents);
-  const policy =
-    settings.confirmation_mode === true
+  // As on genuine servers: without an analyzer each action counts as risky.
+  const analyzer = settings.security_analyzer ?? 'llm';
+  const confirmation =
+    analyzer === 'llm'
       ? { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true }
-      : { kind: 'NeverConfirm' };
-  const analyzer = settings.security_analyzer;
+      : { kind: 'AlwaysConfirm' };
+  const policy = settings.confirmation_mode === true ? confirmation : { kind: 'NeverConfirm' };
   return {
     conversation_id: id,
     initial_message: request.message === null ? null : { ...request.message, run: true },
     workspace: { working_dir: workingDir },
     max_iterations: settings.max_iterations ?? 500,
+    disabled_skills: plain.disabled_skills ?? null,
     confirmation_policy: request.confirmationPolicy ?? policy,
-    security_analyzer:
-      analyzer === undefined || analyzer === 'llm' ? { kind: 'LLMSecurityAnalyzer' } : null,
+    security_analyzer: analyzer === 'llm' ? { kind: 'LLMSecurityAnalyzer' } : null,
     secrets: { ...secrets.values(), ...request.secrets },
     ...(request.replay === null
       ? {
@@ -348,15 +398,20 @@ function modelAgent(
   { row, instructions, mcp }: StartRequest,
   agent: JsonObject,
   ofSettings: McpServers,
-): JsonObject {
-  const { tools } = agent;
+): object {
+  const { tools, condenser, tool_concurrency_limit } = agent;
   return {
     kind: 'Agent',
-    llm: withModel(isJsonObject(agent['llm']) ? agent['llm'] : {}, row.llm_model ?? ''),
+    llm: withModel(
+      isJsonObject(agent['llm']) ? agent['llm'] : {},
+      row.llm_model ?? '',
+    ) as JsonObject,
     tools:
       Array.isArray(tools) && tools.length > 0
         ? tools
         : ['terminal', 'file_editor', 'task_tracker'].map((name) => ({ name, params: {} })),
+    condenser,
+    tool_concurrency_limit,
     mcp_config: toAgent(mcp ?? ofSettings),
     ...(instructions !== null && { agent_context: { system_message_suffix: instructions } }),
   };

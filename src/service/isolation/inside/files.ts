@@ -48,7 +48,9 @@ export async function readChunk(chunk: ReadParameters): Promise<{ data: string; 
   }
 }
 
-async function beginDownload({ path: file, token, offset }: ReadParameters) {
+async function beginDownload({ path: file, token, offset, within }: ReadParameters) {
+  if (within !== undefined && !(await realpath(file)).startsWith(`${await realpath(within)}/`))
+    throw new OperationError('invalid', 'it is outside of the folder.');
   if (offset > 0) throw new OperationError('invalid', 'The download has ended');
   // A pipe or a device would block or never end; it may replace the file between both calls.
   if (!(await stat(file)).isFile()) throw new OperationError('not-a-file', 'Path is not a file');
@@ -65,10 +67,8 @@ const uploads = new Map<
   { handle: FileHandle; part: string; target: string; inPlace: boolean }
 >();
 
-/**
- * A complete upload replaces its target, which may be a link. A target with several hard links, or
- * of another owner, is overwritten: it stays the same file.
- */
+// A complete upload replaces its target, which may be a link. A target with several hard links, or
+// of another owner, is overwritten: it stays the same file.
 export async function writeChunk({
   path: file,
   token,

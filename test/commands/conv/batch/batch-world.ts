@@ -30,13 +30,24 @@ export interface BatchSuite extends Suite {
   putJournal(text: string): void;
 }
 
-/** For the enclosing suite; each test has its own results file. */
-export function useBatch(): BatchSuite {
-  const at = useWorld({ spec: 'process' });
+/** Members of a task that gets a sandbox of its own. */
+export const ALONE = { sandbox: undefined };
+
+/**
+ * For the enclosing suite; each test has its own results file. With `oneSandbox` the tasks that
+ * replay a run over V1 share it, except those that name another or are ALONE.
+ */
+export function useBatch({ oneSandbox = false } = {}): BatchSuite {
+  const at = useWorld({ spec: 'process', oneSandbox });
   let tests = 0;
   beforeEach(() => void (tests += 1));
   const file = () => path.join(at.dir, `results-${tests}.jsonl`);
   const state = () => `${file()}.state`;
+  const lineOf = (task: object | string) => {
+    if (typeof task === 'string') return task;
+    const isPlaced = 'replay' in task && !('api' in task);
+    return JSON.stringify(isPlaced ? { sandbox: at.world.sandbox, ...task } : task);
+  };
   const batch: Omit<BatchSuite, keyof Suite> = {
     async batch(tasks, { starts, results, ...ending } = {}, line = '') {
       at.server.asked.length = 0;
@@ -57,8 +68,6 @@ export function useBatch(): BatchSuite {
   };
   return Object.defineProperties(at, Object.getOwnPropertyDescriptors(batch)) as BatchSuite;
 }
-
-const lineOf = (task: object | string) => (typeof task === 'string' ? task : JSON.stringify(task));
 
 /** A task that replays the demo; its message is its key. */
 export function demo(key: string, members: Record<string, unknown> = {}): Record<string, unknown> {

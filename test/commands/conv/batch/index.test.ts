@@ -3,9 +3,9 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../../src/base/errors.ts';
 import { errorOf, finish, jsonLines, replayFile, run, until } from '../support.ts';
-import { demo, isStart, resultsOf, useBatch, type BatchEnding } from './batch-world.ts';
+import { ALONE, demo, isStart, resultsOf, useBatch, type BatchEnding } from './batch-world.ts';
 
-const at = useBatch();
+const at = useBatch({ oneSandbox: true });
 const NOWHERE = { ACS_BASE_URL: 'http://127.0.0.1:1' };
 
 /** A task whose run does not end. */
@@ -46,7 +46,9 @@ describe('acs batch', () => {
   });
 
   it('exits 1 when one run has not finished, with the reason in its result', async () => {
-    const replay = await replayFile(at, 'broken.json', [{ action: 'no-such-action', args: {} }]);
+    const replay = await replayFile(at, 'broken.json', [
+      { source: 'agent', action: 'run', args: {} },
+    ]);
     const reason = { text: expect.stringMatching(/./) as string };
     const ended = await at.batch([demo('good'), demo('bad', { replay })], {
       code: 1,
@@ -121,7 +123,11 @@ describe('acs batch', () => {
 
   it('writes the diff of each task before it pauses the sandbox for the next start', async () => {
     const results = [{ diff: { files: 1 } }, { diff: { files: 1 } }];
-    await at.batch([demo('one'), demo('a/b')], { results }, '--diff-dir diffs --concurrency 1');
+    await at.batch(
+      [demo('one', ALONE), demo('a/b', ALONE)],
+      { results },
+      '--diff-dir diffs --concurrency 1',
+    );
     const folder = path.join(at.dir, 'diffs');
     expect((await readdir(folder)).toSorted()).toEqual(['a%2Fb.diff', 'one.diff']);
     expect(await readFile(path.join(folder, 'one.diff'), 'utf8')).toContain('+++ b/acs-demo.sh');
@@ -133,13 +139,13 @@ describe('acs batch', () => {
     await mkdir(file, { recursive: true });
     const err = 'the diff was not taken (cannot write taken/one.diff: ';
     await at.batch(
-      [demo('one')],
+      [demo('one', ALONE)],
       { code: 1, err, results: [{ exit_code: 0, diff: null }] },
       '--diff-dir taken',
     );
     await rm(file, { recursive: true });
     await at.batch(
-      [demo('one')],
+      [demo('one', ALONE)],
       { starts: [], results: [{ exit_code: 0, diff: { files: 1 } }] },
       '--diff-dir taken',
     );
@@ -180,7 +186,7 @@ describe('acs batch', () => {
   });
 
   it('exits 2 for tasks from stdin without a results file, and stores the results where -o says', async () => {
-    const stdin = JSON.stringify(demo('one'));
+    const stdin = JSON.stringify(demo('one', { sandbox: at.world.sandbox }));
     await at.ends('batch -', {
       stdin,
       code: 2,

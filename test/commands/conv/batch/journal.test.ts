@@ -16,9 +16,10 @@ interface BatchErrorJson {
   not_started: string[];
 }
 
-const at = useBatch();
+const at = useBatch({ oneSandbox: true });
 const lines = (...records: unknown[]) =>
   records.map((record) => `${JSON.stringify(record)}\n`).join('');
+const manyTasks = () => lines(...KEYS.map((key) => demo(key, { sandbox: at.world.sandbox })));
 
 describe('the same command after a kill', () => {
   /** The first lines of the state of a batch with one task. */
@@ -35,12 +36,36 @@ describe('the same command after a kill', () => {
     ['waits for a run whose start was stored as taken', () => lines(...steps)],
     ['finds the conversation of a start whose answer was not stored', () => lines(steps[0])],
     ['repairs a last line that was cut off', () => `${lines(...steps)}{"key":"one","id":"ab`],
+    ['repairs a cut last line of an earlier version', () => `${lines(...steps)}{"id":null,"co`],
     ['keeps a last line that lacks only its line feed', () => lines(...steps).trimEnd()],
   ])('%s, and sends no start', async (_, stored) => {
     at.putJournal(stored());
     const result = { key: 'one', id: steps[0]?.['id'], exit_code: 0, attempts: 1 };
     await at.batch([demo('one')], { starts: [], results: [result] });
     expect(at.journal()).toMatchObject([...steps, result]);
+  });
+
+  it('repairs a cut last line of each kind', async () => {
+    const refusal: Reply = { status: 400, json: { detail: 'no' } };
+    let refuses = true;
+    at.script((asked) => (refuses && isStart(asked) ? refusal : null));
+    await at.batch([demo('one')], { code: 1, results: [{ status: 'not-started' }] });
+    refuses = false;
+    await at.batch([demo('one')], { results: [{ status: 'finished' }] });
+    const stored = (at.stored() ?? '').trimEnd().split('\n');
+    const kinds = at.journal().map(({ state, status }) => state ?? status);
+    expect(kinds).toEqual([
+      'starting',
+      'not-started',
+      'not-started',
+      'starting',
+      'started',
+      'finished',
+    ]);
+    for (const cut of new Set(stored.map((line) => line.slice(0, 40)))) {
+      at.putJournal(cut);
+      await at.batch([demo('one')], { starts: ['one'], results: [{ exit_code: 0, attempts: 1 }] });
+    }
   });
 
   it('sends a start that the server has not taken, as the same attempt', async () => {
@@ -83,7 +108,7 @@ describe('the same command after a kill', () => {
 });
 
 describe('the same command after a kill, at a server that takes no id of the caller', () => {
-  const other = useBatch();
+  const other = useBatch({ oneSandbox: true });
 
   it('finds the start by its title', async () => {
     const text = await (await fetch(`${other.world.service.url}/openapi.json`)).text();
@@ -133,7 +158,7 @@ describe('a results file', () => {
   it.runIf(hasPrlimit).each([1_400, 1_600, 1_800])(
     'of at most %i bytes stops the batch: no start is sent that is not stored',
     async (most) => {
-      const source = await at.file('many.jsonl', lines(...KEYS.map((key) => demo(key))));
+      const source = await at.file('many.jsonl', manyTasks());
       const state = path.join(at.dir, 'many.results.jsonl.state');
       await rm(state, { force: true });
       await rm(path.join(at.dir, 'many.results.jsonl'), { force: true });
@@ -178,7 +203,7 @@ async function killsUntilEnded(
   isMoment: (start: number, run: number) => boolean,
   reaches: 'server' | 'nothing',
 ): Promise<number> {
-  const source = await at.file(`${name}.jsonl`, lines(...KEYS.map((key) => demo(key))));
+  const source = await at.file(`${name}.jsonl`, manyTasks());
   let child: ChildProcess;
   let starts = 0;
   let run = 0;

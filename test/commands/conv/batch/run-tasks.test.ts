@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { Asked, Reply } from '../../../support/server.ts';
 import { TestClock } from '../../../support/test-clock.ts';
 import { errorOf, finish, replayFile, run } from '../support.ts';
-import { demo, isStart, resultsOf, useBatch } from './batch-world.ts';
+import { ALONE, demo, isStart, resultsOf, useBatch } from './batch-world.ts';
 
-const at = useBatch();
+const at = useBatch({ oneSandbox: true });
 /** The start of a conversation there fails: nothing listens. */
 const NOWHERE = 'http://127.0.0.1:1/owner/name.git';
 const TOO_MANY: Reply = { status: 409, json: { detail: 'Too many conversations are running' } };
@@ -37,7 +37,8 @@ describe('a start that the server refuses because too many run', () => {
       return refusal;
     });
     const results = ['a', 'b', 'c'].map((key) => ({ key, exit_code: 0, attempts: 1 }));
-    await at.batch([demo('a'), demo('b'), demo('c')], { results, clock: fast() });
+    const tasks = ['a', 'b', 'c'].map((key) => demo(key, ALONE));
+    await at.batch(tasks, { results, clock: fast() });
     expect(refused).toBeGreaterThan(0);
   });
 
@@ -46,7 +47,7 @@ describe('a start that the server refuses because too many run', () => {
     const refusal = new Promise<Reply>((resolve) => (refuse = () => resolve(TOO_MANY)));
     limitToOne(() => refusal);
     const onErr = (text: string) => void (/^[ab]: finished/m.test(text) && refuse());
-    await at.batch([demo('a'), demo('b')], { onErr, clock: fast() });
+    await at.batch([demo('a', ALONE), demo('b', ALONE)], { onErr, clock: fast() });
   });
 });
 
@@ -63,7 +64,7 @@ describe('the tasks of a batch', () => {
     at.batch([demo('a')], {}, '--concurrency 4294967296'));
 
   it('keep the sandbox of the last run, and pause those of runs that make room for a start', async () => {
-    await at.batch([demo('a'), demo('b')], {}, '--concurrency 1');
+    await at.batch([demo('a', ALONE), demo('b', ALONE)], {}, '--concurrency 1');
     const writes = at.server.asked.filter((asked) => isStart(asked) || isPause(asked)).map(isPause);
     expect(writes).toEqual([false, true, false]);
   });
@@ -129,7 +130,7 @@ describe('the tasks of a batch', () => {
   it('whose start has lost its answer are unknown where the server shows no start', async () => {
     let cuts = 0;
     at.script((asked) => (isStart(asked) && cuts++ === 0 ? { cut: true } : null));
-    await at.batch([demo('a')], {
+    await at.batch([demo('a', ALONE)], {
       clock: fast(),
       code: 1,
       results: [{ status: 'unknown', exit_code: 11, attempts: 1 }],

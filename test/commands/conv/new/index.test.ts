@@ -230,8 +230,21 @@ describe('conv new --count', () => {
     ]);
     expect(own).toEqual([1, 2, 3].map((number) => [number, 'finished', 0, 1]));
     expect(new Set(items.map(({ id }) => id)).size).toBe(3);
-    const members = 'run id status exit_code reason cost_usd seconds files added removed';
+    expect(items.map(({ answer }) => answer)).toEqual(Array(3).fill(items[0]?.answer));
+    const members = 'run id status exit_code reason cost_usd seconds files added removed answer';
     expect(Object.keys(items[0] ?? {}).join(' ')).toBe(members);
+  });
+
+  it('ends on a terminal with the answers and the commands that take and compare the runs', async () => {
+    await at.file('small.json', [run('echo x > x'), finish('Added **x**.\n\nNo more.')]);
+    const line = '--replay small.json --no-repo --count 2 --no-color';
+    const { out, err } = await at.ends(line, { columns: 80 });
+    const ids = [...out.matchAll(/^\d +(\w{8}) +finished +1 +1 +0 .*Added \*\*x\*\*\.$/gm)];
+    const [one, two] = ids.map(([, id]) => id);
+    expect(err).toContain(
+      `take run 1: acs conv pull ${one} -o <folder>\ntake run 2: acs conv pull ${two} -o ` +
+        `<folder>\ncompare two: acs conv diff ${one} ${two}\n`,
+    );
   });
 
   it('exits with the worst code of the runs', async () => {
@@ -288,6 +301,12 @@ describe('a mistake in flags and files', () => {
     expect(errorOf(ended).message).not.toBe('');
     expect(sent().filter(({ route }) => route === 'POST /api/v1/app-conversations')).toEqual([]);
   });
+});
+
+it('names the lists of V0 for MCP servers by name, which no start of an app server has', async () => {
+  await at.file('by-name.json', { mcpServers: { docs: { url: 'http://127.0.0.1:9' } } });
+  const err = /mcpServers of --mcp-config.*V0 servers have sse_servers/s;
+  await at.ends('hi --no-repo --mcp-config by-name.json', { code: 12, err, writes: [] });
 });
 
 describe('the end of a wait for a long run', () => {

@@ -121,6 +121,11 @@ describe('the repository of a conversation at a remote server', () => {
     expect((await chosen(checkout, '--no-repo', { env })).place).toEqual(none);
   });
 
+  it('exits 12 with --no-dependencies: this server copies none', async () => {
+    const err = 'this server copies no dependencies';
+    await chosen(checkout, '--no-dependencies', { code: 12, err });
+  });
+
   it('exits 2 for a checkout without a remote that is named', async () => {
     const local = await makeRepository(path.join(at.dir, 'local'));
     await chosen(at.dir, `--repo ${local}`, { code: 2 });
@@ -174,6 +179,17 @@ describe('the repository of a conversation at the local service', () => {
     const dirty = await makeRepository(path.join(at.dir, 'dirty'));
     await writeFile(path.join(dirty, 'README.md'), 'changed\n');
     await chosen(dirty, '', { err: 'uncommitted changes' });
+  });
+
+  it('is taken without its dependencies with --no-dependencies, which a V0 start cannot state', async () => {
+    const flags = '--replay demo --dry-run --json --no-dependencies';
+    const { requests } = json<{ requests: { body: object }[] }>(
+      await at.ends(flags, { cwd: repository }),
+    );
+    expect(requests[0]?.body).toMatchObject({ workspace_dependencies: false });
+    const err = 'cannot be started with --no-dependencies';
+    await at.ends(`${flags} --api v0`, { cwd: repository, code: 12, err });
+    await at.ends(`${flags} --no-repo`, { code: 2, err: 'cannot be combined' });
   });
 
   it('is in the workspace: events, diff and files agree', async () => {

@@ -11,7 +11,7 @@ describe('a start that the local service refuses', () => {
     await at.file('empty.json', []);
     await at.file('wrong.json', [
       { action: 'think' },
-      { source: 'agent', action: 'browse', args: {} },
+      { source: 'agent', action: 'run', args: {} },
     ]);
   });
   afterEach(() => at.ends('sandbox list --json', { out: { items: [] } }));
@@ -38,13 +38,13 @@ describe('a start that the local service refuses', () => {
   });
 
   it.each(['v1', 'v0'])(
-    'names the file, the event counted from 1 and what is allowed for a wrong replay over %s',
+    'names the file, the event counted from 1 and the member of a wrong replay over %s',
     async (api) => {
       const line = `conv new --replay wrong.json --no-repo --api ${api}`;
       const request = `request: POST ${at.server.url}/api/`;
       await at.ends(line, {
         code: 2,
-        err: ['--replay wrong.json: ', 'event 2: ', 'allowed are run, ', request],
+        err: ['--replay wrong.json: ', 'event 2 (run): "command" must be a string', request],
         hides: /replay_json|Value error/,
       });
       expect(errorOf(await at.ends(`${line} --json`, { code: 2 }))).toMatchObject({
@@ -104,8 +104,10 @@ describe.each(['v1', 'v0'] as const)('a start with a model on the local service 
         'an agent with a model needs isolation, and bubblewrap does not work here: ' +
         'bubblewrap (bwrap) is not installed',
       hint:
-        'permit commands without isolation: acs conv new … --spec process\npermit it for ' +
-        'all: acs settings set default_sandbox_spec_id=process',
+        'run commands with your own rights, and confirm each: acs conv new … --spec process ' +
+        '--confirm always\nfor all conversations: acs settings set ' +
+        'default_sandbox_spec_id=process confirmation_mode=true security_analyzer=none',
+      reason: 'no-isolation',
     });
   });
 });

@@ -1,5 +1,8 @@
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   branchRecord,
@@ -8,7 +11,7 @@ import {
 } from '../../../client/support/git-server.ts';
 import { startFake, type FakeServer, type Reply } from '../../../support/server.ts';
 import { createWorld, invoke, type Ended, type World } from '../../../support/world.ts';
-import { git, json, makeRepository, type ConversationJson } from '../support.ts';
+import { git, json, makeRepository } from '../support.ts';
 
 /** A world in which a model is set, and a checkout in it. */
 let world: World;
@@ -32,66 +35,68 @@ function onTerminal(
   return invoke({ args: ['conv', 'new', ...args], cwd, answers, env: at.env });
 }
 
-const conversations = async (): Promise<ConversationJson[]> =>
-  json<{ items: ConversationJson[] }>(await world.acs('conv', 'list', '--json')).items;
-
 describe('conv new without a message, on a terminal', () => {
-  it('asks for repository, branch, message and spec, and then for a confirmation', async () => {
-    const asked = await onTerminal(
-      repository,
-      ['--dry-run'],
-      ['here', '', 'Repair the tests', 'process', true],
+  const TASK = 'What should the agent do? (empty opens your editor)';
+
+  it('asks for the task alone, after a line with what it starts on', async () => {
+    const home = path.dirname(repository);
+    const asked = await invoke({
+      args: ['conv', 'new', '--spec', 'process', '--dry-run'],
+      cwd: repository,
+      answers: ['Repair the tests'],
+      env: { ...world.env, HOME: home },
+    });
+    expect(asked.questions).toEqual([TASK]);
+    expect(asked.err).toContain(
+      '~/repository, main, model openai/none, spec process; edit with e\n',
     );
-    expect(asked.questions[0]).toBe(`Repository [${repository} | none | another repository]`);
-    expect(asked.questions.slice(1, 3)).toEqual([
-      'Branch',
-      'What should the agent do? (empty opens your editor)',
-    ]);
-    expect(asked.questions[3]).toContain('Sandbox spec');
-    expect(asked.questions[4]).toBe('Start the conversation?');
-    expect(asked.err).toMatch(/repository +\S+\n/);
+    expect(asked.out).toContain('"text": "Repair the tests"');
     expect(asked.code, asked.err).toBe(0);
   });
 
-  it('starts nothing when the confirmation is refused', async () => {
-    const before = (await conversations()).length;
-    const asked = await onTerminal(repository, [], ['none', 'Do it', 'process', false]);
-    expect(asked.code).toBe(2);
-    expect(asked.err).toContain('nothing was started');
-    await rm(path.dirname(/saved in (\S+);/.exec(asked.err)?.[1] ?? ''), { recursive: true });
-    expect(await conversations()).toHaveLength(before);
-  });
-
-  it('does not ask for what a flag gives', async () => {
+  it('asks for the rest after an e, and for the task again', async () => {
     const asked = await onTerminal(
       repository,
-      ['--no-repo', '--spec', 'process', '--dry-run', '-y'],
-      ['Do it'],
+      ['--spec', 'process', '--dry-run'],
+      ['e', 'here', '', 'openai/other', 'process', 'Do it'],
     );
-    expect(asked.questions).toEqual(['What should the agent do? (empty opens your editor)']);
+    expect(asked.questions).toEqual([
+      TASK,
+      `Repository [${repository} | none | another repository]`,
+      'Branch',
+      'Model',
+      expect.stringContaining('Sandbox spec'),
+      TASK,
+    ]);
+    expect(asked.err).toMatch(/main, model openai\/other, spec process; edit with e\n/);
+    expect(asked.out).toContain('"llm_model": "openai/other"');
     expect(asked.code, asked.err).toBe(0);
   });
 
   it('opens the editor for an empty message', async () => {
     const asked = await onTerminal(
       repository,
-      ['--no-repo', '--spec', 'process', '--dry-run', '-y'],
-      ['', 'One\nTwo\n\n# What should the agent do? This line is removed.\n'],
+      ['--no-repo', '--spec', 'process', '--dry-run'],
+      ['', `One\nTwo\n\n# What should the agent do? This line is removed.\n`],
     );
     expect(asked.questions[1]).toContain('editor');
     expect(asked.out).toContain('"text": "One\\nTwo"');
   });
 
+  it('names a repository without a commit before any question', async () => {
+    const cwd = path.join(world.dir, 'unborn');
+    await git(world.dir, 'init', '-q', '-b', 'main', cwd);
+    const asked = await onTerminal(cwd, [], []);
+    expect(asked).toMatchObject({ code: 5, questions: [] });
+    expect(asked.err).toContain(`${cwd} has no commit yet; nothing was started`);
+  });
+
   it('asks for the branch when HEAD is detached', async () => {
-    const folder = path.join(world.dir, 'empty');
-    await mkdir(folder);
-    const asked = await onTerminal(
-      folder,
-      ['--spec', 'process', '--dry-run', '-y'],
-      ['other', repository, 'main', 'Do it'],
-    );
-    expect(asked.questions[0]).toBe('Repository [none | another repository]');
-    expect(asked.questions[1]).toContain('owner/name');
+    const cwd = path.join(world.dir, 'detached');
+    await git(world.dir, 'clone', '-q', repository, cwd);
+    await git(cwd, 'switch', '-q', '--detach');
+    const asked = await onTerminal(cwd, ['--spec', 'process', '--dry-run'], ['main', 'Do it']);
+    expect(asked.questions[0]).toContain('(detached HEAD). Branch');
     expect(asked.out).toContain('"selected_branch": "main"');
   });
 
@@ -100,52 +105,100 @@ describe('conv new without a message, on a terminal', () => {
     expect(asked).toMatchObject({ code: 2, questions: [] });
   });
 
-  it('checks a branch when it is entered', async () => {
+  it('checks a branch and a repository when they are entered', async () => {
+    const folder = path.join(world.dir, 'empty');
+    await mkdir(folder);
     const asked = await onTerminal(
-      repository,
-      ['--spec', 'process', '--dry-run', '-y'],
-      ['here', 'no-such-branch', 'main', 'Do it'],
-    );
-    expect(asked.questions[2]).toBe(`Branch ${repository} has no branch "no-such-branch"`);
-    expect(asked.code, asked.err).toBe(0);
-  });
-
-  it('checks a repository when it is entered', async () => {
-    const head = path.join(world.dir, 'detached');
-    await git(world.dir, 'clone', '-q', repository, head);
-    await git(head, 'switch', '-q', '--detach');
-    const asked = await onTerminal(
-      repository,
-      ['--spec', 'process', '--dry-run', '-y'],
-      ['other', 'nonsense', './nowhere', `file://${world.dir}/nowhere.git`, head, 'main', 'Do it'],
+      folder,
+      ['--spec', 'process', '--dry-run'],
+      [
+        ...['e', 'other', 'nonsense', './nowhere', `file://${world.dir}/nowhere.git`, repository],
+        ...['no-such-branch', 'main', '', 'process', 'Do it'],
+      ],
     );
     const question = 'Repository (owner/name, a URL or a path)';
-    expect(asked.questions.slice(1, 6)).toEqual([
+    const branch = "Branch (empty: the repository's default)";
+    expect(asked.questions.slice(1, 9)).toEqual([
+      'Repository [none | another repository]',
       question,
       `${question} not a repository`,
       `${question} no git checkout at ./nowhere`,
       `${question} git cannot read file://${world.dir}/nowhere.git`,
-      "Branch (empty: the repository's default)",
+      branch,
+      `${branch} ${repository} has no branch "no-such-branch"`,
+      'Model',
     ]);
+    expect(asked.out).toContain('"selected_branch": "main"');
     expect(asked.code, asked.err).toBe(0);
   });
 
-  it('stores a typed message in a file that the error names when the start fails or is refused', async () => {
-    for (const [last, code] of [
-      [true, 12],
-      [false, 2],
-    ] as const) {
-      const mcp = path.join(world.dir, 'mcp.json');
-      // for one conversation: V0 has that, and this service speaks V1 alone
-      await writeFile(mcp, '{}');
-      const args = ['--spec', 'process', '--mcp-config', mcp];
-      const asked = await onTerminal(repository, args, ['none', 'Do it all', last]);
-      expect(asked.code, asked.err).toBe(code);
-      const file = /new\s+--file\s+(\S+)/.exec(asked.err)?.[1] ?? '';
-      expect(await readFile(file, 'utf8'), asked.err).toBe('Do it all\n');
-      expect((await stat(file)).mode & 0o777).toBe(0o600);
-      await rm(path.dirname(file), { recursive: true });
-    }
+  it('prints a message of the editor when the start fails, and leaves no file', async () => {
+    const mcp = path.join(world.dir, 'mcp.json');
+    // for one conversation: V0 has that, and this service speaks V1 alone
+    await writeFile(mcp, '{}');
+    const args = ['--no-repo', '--spec', 'process', '--mcp-config', mcp];
+    const before = await readdir(tmpdir());
+    const asked = await onTerminal(repository, args, ['', 'Do it all']);
+    expect(asked.code, asked.err).toBe(12);
+    expect(asked.err).toContain('the message was not sent:\n  Do it all\n');
+    const left = (await readdir(tmpdir())).filter((name) => !before.includes(name));
+    expect(left.filter((name) => /^acs-(edit|message)/.test(name))).toEqual([]);
+  });
+});
+
+describe('conv new with a model and without bubblewrap, on a terminal', () => {
+  const QUESTION = 'Run its commands with your own rights, and ask you before each one?';
+  const NAMES = ['default_sandbox_spec_id', 'confirmation_mode', 'security_analyzer'];
+  let bare: World;
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'acs-git-'));
+    const { stdout } = await promisify(execFile)('which', ['git']);
+    await symlink(stdout.trim(), path.join(folder, 'git'));
+    bare = await createWorld({ api: 'v1', path: folder });
+    await bare.acs(
+      'settings',
+      'set',
+      'llm_model=openai/none',
+      'llm_base_url=http://127.0.0.1:9/v1',
+    );
+  });
+  afterEach(async () => {
+    await bare.close();
+    await rm(folder, { recursive: true });
+  });
+
+  it.each([[['Do it'], [true]] as const, [[], ['Do it', true]] as const])(
+    'with the arguments %j asks once for the own rights of the user, stores them and starts',
+    async (args, answers) => {
+      const asked = await onTerminal(repository, [...args, '--no-repo'], [...answers], bare);
+      expect(asked.code, asked.err).toBe(0);
+      expect(asked.questions.at(-1)).toBe(QUESTION);
+      const err = asked.err.replace(/\s+/g, ' ');
+      expect(err).toContain('bubblewrap (bwrap) is not installed');
+      expect(err).toContain(`undo it: acs settings unset ${NAMES.join(' ')} `);
+      const shown = json<Record<string, unknown>>(await bare.acs('settings', 'show', '--json'));
+      expect(NAMES.map((name) => shown[name])).toEqual(['process', true, 'none']);
+      const again = await onTerminal(repository, ['Do it', '--no-repo'], [], bare);
+      expect(again).toMatchObject({ code: 0, questions: [] });
+      await bare.acs('settings', 'unset', ...NAMES);
+      const { code } = await bare.acs('conv', 'new', 'Do it', '--no-repo');
+      expect(code).toBe(12);
+    },
+  );
+
+  it('exits 12 and stores nothing after a no, and offers no spec that is refused', async () => {
+    const asked = await onTerminal(
+      repository,
+      ['--no-repo'],
+      ['e', 'none', '', 'Do it', false],
+      bare,
+    );
+    expect(asked.code, asked.err).toBe(12);
+    expect(asked.questions.filter((each) => each.includes('Sandbox spec'))).toEqual([]);
+    expect(asked.err).toContain('nothing was started, because the answer was no');
+    const shown = json<Record<string, unknown>>(await bare.acs('settings', 'show', '--json'));
+    expect(NAMES.map((name) => shown[name])).toEqual([null, false, 'llm']);
   });
 });
 
@@ -157,25 +210,10 @@ describe('conv new without a message and without a model, on a terminal', () => 
   afterAll(() => bare.close());
 
   it('offers the demo before the first question and starts it', async () => {
-    const asked = await onTerminal(repository, ['-y', '--wait'], ['demo', 'none', 'process'], bare);
-    expect(asked.questions[0]).toContain('[run the demo | replay a file | use another server]');
+    const asked = await onTerminal(repository, ['--no-repo', '--wait'], ['demo'], bare);
+    expect(asked.questions[0]).toContain('run the demo | use another server]');
     expect(asked.code, asked.err).toBe(0);
-    expect(asked.err).toMatch(
-      /: acs conv result (\S+)\n.*: acs conv diff \1\n.*: acs conv chat \1\n$/,
-    );
-  });
-
-  it('takes a replay file and repeats the question for an unusable one', async () => {
-    const file = path.join(bare.dir, 'run.json');
-    await writeFile(file, '[{"action":"finish","args":{"final_thought":"done"}}]');
-    const asked = await onTerminal(
-      repository,
-      ['-y', '--wait'],
-      ['replay', 'nowhere.json', file, 'none', 'process'],
-      bare,
-    );
-    expect(asked.questions[2]).toContain('cannot read nowhere.json');
-    expect(asked.code, asked.err).toBe(0);
+    expect(asked.err).toMatch(/take the changes: acs conv pull [0-9a-f]{8} -o <folder>\n$/);
   });
 
   describe('on the machine of the service', () => {
@@ -214,15 +252,14 @@ describe('conv new without a message and without a model, on a terminal', () => 
     afterAll(() => endpoint.close());
 
     it('finds a model, calls it, stores it and continues with the task', async () => {
-      const asked = await onMachine([], ['model', url, 'large', 'none', 'Do it', 'process', false]);
-      expect(asked.questions[0]).toContain('[set up a model | run the demo |');
-      expect(asked.questions.slice(1, 4)).toEqual([
+      const asked = await onMachine(['--no-repo'], ['model', url, 'large', 'Do it']);
+      expect(asked.questions[0]).toContain('set up a model | run the demo |');
+      expect(asked.questions.slice(1, 3)).toEqual([
         expect.stringMatching(/^Where is the model\? \[.* \| another URL\]$/),
         'Model [small | large]',
-        expect.stringContaining('Repository'),
       ]);
       expect(asked.err).toContain(`the model large at ${url} answers and is stored`);
-      await rm(path.dirname(/saved in (\S+);/.exec(asked.err)?.[1] ?? ''), { recursive: true });
+      expect(asked.err).toContain('no repository, model large; edit with e');
       expect(await settings()).toEqual({
         llm_model: 'large',
         llm_base_url: url,
@@ -343,7 +380,9 @@ describe('conv new without a message and without a model, on a terminal', () => 
         ids = ['openai/gpt-oss-20b'];
         await set(other.url, '', 'openai/gpt-oss-20b');
         expect(await settings()).toMatchObject({ llm_model: 'openai/openai/gpt-oss-20b' });
-        expect(other.writes()[0]?.body).toMatchObject({ model: 'openai/gpt-oss-20b' });
+        // A run of the test before may still call its model.
+        const called = other.writes().map(({ body }) => (body as { model?: string }).model);
+        expect(called).toContain('openai/gpt-oss-20b');
       });
     });
 
@@ -374,10 +413,12 @@ describe('conv new without a message and without a model, on a terminal', () => 
     const other = ['--spec', 'process', '--dry-run', '-y', ...ofBare];
     const refused = await onTerminal(repository, other, ['profile'], machine);
     expect(refused).toMatchObject({ code: 3, err: expect.stringContaining('acs login') as string });
+    const mcp = path.join(world.dir, 'unsupported.json');
+    await writeFile(mcp, '{}');
     const signedIn = await onTerminal(
       repository,
-      ['--spec', 'process', ...ofBare],
-      ['profile', 'url', url, 'work', key, 'none', 'Do it', false],
+      ['--spec', 'process', '--mcp-config', mcp, ...ofBare],
+      ['profile', 'url', url, 'work', key, 'Do it'],
       machine,
     );
     expect(signedIn.questions.slice(2, 5)).toEqual([
@@ -386,17 +427,11 @@ describe('conv new without a message and without a model, on a terminal', () => 
       'Key (empty: none)',
     ]);
     expect(signedIn).toMatchObject({
-      code: 2,
+      code: 12,
       out: '',
       err: expect.stringContaining('the profile is "work"') as string,
     });
-    await rm(path.dirname(/saved in (\S+);/.exec(signedIn.err)?.[1] ?? ''), { recursive: true });
-    const asked = await onTerminal(
-      repository,
-      other,
-      ['profile', 'work', 'none', 'Do it'],
-      machine,
-    );
+    const asked = await onTerminal(repository, other, ['profile', 'work', 'Do it'], machine);
     expect(asked.questions[1]).toBe('Server [work | another server]');
     expect(asked, asked.err).toMatchObject({
       code: 0,
@@ -421,9 +456,9 @@ describe.each(['v1', 'v0'] as const)(
     const member = dialect === 'v1' ? 'selected_repository' : 'repository';
 
     it('offers the repositories that the server lists, and their default branch', async () => {
-      const listed = await ask('1', '', 'Do it', true);
+      const listed = await ask('e', '1', '', 'Do it');
       expect(listed.code, listed.err).toBe(0);
-      expect(listed.questions.slice(0, 2)).toEqual([
+      expect(listed.questions.slice(1, 3)).toEqual([
         'Repository [none | acme/app | acme/site | another repository]',
         'Branch',
       ]);
@@ -432,15 +467,15 @@ describe.each(['v1', 'v0'] as const)(
         selected_branch: 'main',
         git_provider: 'github',
       });
-      const none = await ask('none', 'Do it', true);
+      const none = await ask('Do it');
       expect(startOf(none)[member] ?? null).toBeNull();
     });
 
     it('does not offer a checkout without a remote that the server could clone', async () => {
       const cwd = await makeRepository(path.join(at.dir, 'without-remote'));
       const args = ['conv', 'new', '--dry-run', '--json'];
-      const asked = await at.invoke({ args, cwd, answers: ['none', 'Do it', true] });
-      expect(asked.questions[0]).toBe(
+      const asked = await at.invoke({ args, cwd, answers: ['e', 'none', 'Do it'] });
+      expect(asked.questions[1]).toBe(
         'Repository [none | acme/app | acme/site | another repository]',
       );
     });
@@ -450,9 +485,9 @@ describe.each(['v1', 'v0'] as const)(
         /repositories/.test(route) ? { status: 401, json: 'Invalid github token' } : null,
       );
       at.data.branches['acme/typed'] = [branchRecord('main')];
-      const typed = await ask('other', 'acme/tpyed', 'acme/typed', '', 'Do it', true);
-      expect(typed.questions[2]).toContain('github lists no branch of acme/tpyed');
-      expect(typed.questions[0]).toBe('Repository [none | another repository]');
+      const typed = await ask('e', 'other', 'acme/tpyed', 'acme/typed', '', 'Do it');
+      expect(typed.questions[3]).toContain('github lists no branch of acme/tpyed');
+      expect(typed.questions[1]).toBe('Repository [none | another repository]');
       expect(typed.err).toContain('the server lists no repositories: ');
       expect(startOf(typed)).toMatchObject({ [member]: 'acme/typed' });
     });

@@ -4,8 +4,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import type { SandboxLimits } from '../../../../src/service/base/worker-protocol.ts';
 import type {
+  Mount,
+  SandboxLimits,
   SandboxSpecName,
   WorkerNotice,
 } from '../../../../src/service/base/worker-protocol.ts';
@@ -52,11 +53,11 @@ export function makePlace(): Place {
   const place = {
     dir,
     workspace: path.join(dir, 'workspace'),
-    events: path.join(dir, 'events'),
+    events: path.join(dir, 'data', 'events', 'sandbox'),
     sandboxId: path.basename(dir),
   };
   mkdirSync(place.workspace);
-  mkdirSync(place.events);
+  mkdirSync(place.events, { recursive: true });
   return place;
 }
 
@@ -141,6 +142,7 @@ export interface WorkerOptions {
   fellBack?: boolean;
   port?: number;
   limits?: SandboxLimits;
+  mounts?: Mount[];
   /** Descriptors that it inherits, from 3 on. */
   inherited?: number[];
 }
@@ -174,6 +176,7 @@ export async function startTestWorker(
       root: ROOT,
       port: options.port,
       limits: options.limits,
+      mounts: options.mounts,
       initial_env: options.initialEnv ?? {},
     })}\n`,
   );

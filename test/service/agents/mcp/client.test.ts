@@ -181,12 +181,12 @@ it.each([
   const { properties, required } =
     model.offered.find((tool) => tool.function.name === 'echo')?.function.parameters ?? {};
   expect(Object.keys(properties ?? {})).toEqual(['words', 'security_risk']);
-  expect(required).toEqual(['words', 'security_risk']);
+  expect(required).toEqual(['security_risk']);
 });
 
 it('the result of a tool reaches the model as text and images of bounded length', async () => {
   const worker = await sandbox.start();
-  const tools = ['picture', 'page', 'sound', 'fail', 'refuse', 'long'];
+  const tools = ['picture', 'page', 'sound', 'fail', 'refuse', 'long', 'rows'];
   await start(worker, { docs: inSandbox(...tools) }, [...tools, 'think null', 'page null']);
   await worker.untilStatus('finished');
   const executed = tools.map((tool) => `[Tool '${tool}' executed.]`);
@@ -198,11 +198,60 @@ it('the result of a tool reaches the model as text and images of bounded length'
     ['error', executed[3], 'it is not there'],
     ['error', 'Error calling MCP tool refuse: MCP error -32603: no such page'],
     [executed[5], `${half}\n[... 10000 characters of output left out ...]\n${half}`],
+    [executed[6], '{"rows":2}'],
   ]);
   const errors = (await worker.events())
     .filter(({ kind }) => kind === 'AgentErrorEvent')
     .map((event) => event['error']);
   expect(errors).toEqual(['think', 'page'].map((name) => expect.stringContaining(name) as string));
+});
+
+/** Begins when the file `go` is there, and answers a call with `null`. */
+const LATE = `
+const fs = require('node:fs');
+const answer = (id, result) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result }) + '\\n');
+const answers = {
+  initialize: ({ id, params: { protocolVersion } }) =>
+    answer(id, { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } }),
+  'tools/list': ({ id }) => {
+    answer(id, { tools: [{ name: 'late', inputSchema: { type: 'object' } }] });
+    fs.writeFileSync('listed', '');
+  },
+  'tools/call': ({ id }) => answer(id, null),
+};
+const begin = () => {
+  if (!fs.existsSync('go')) return setTimeout(begin, 20);
+  require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const message = JSON.parse(line);
+    answers[message.method]?.(message);
+  });
+};
+begin();`;
+
+it('the tools of a server that starts late join a later step, and null is an empty result', async () => {
+  const worker = await sandbox.start();
+  writeFileSync(path.join(sandbox.place.workspace, 'late.cjs'), LATE);
+  await start(worker, { docs: { command: 'node', args: ['late.cjs'] } }, [
+    'terminal {"command":"touch go"}',
+    'terminal {"command":"until [ -e listed ]; do sleep 0.02; done"}',
+    'late {}',
+  ]);
+  await worker.untilStatus('finished');
+  expect(await shown(worker)).toEqual([["[Tool 'late' executed.]"]]);
+  expect(await notices(worker)).toEqual([
+    'The MCP server docs is still starting: its tools join a later step.',
+  ]);
+});
+
+it('a tool whose definition is not valid is named, and the others of its server are offered', async () => {
+  const worker = await sandbox.start();
+  const calls = ['rated {"security_risk":"of its own"}'];
+  await start(worker, { docs: inSandbox('odd', 'rated') }, calls);
+  await worker.untilStatus('finished');
+  expect(await shown(worker)).toEqual([["[Tool 'rated' executed.]", 'rated of its own']]);
+  expect(await notices(worker)).toEqual([
+    'The tool odd of the MCP server docs is not used: its definition is not valid.',
+  ]);
 });
 
 it('a tool whose name is not allowed, or taken, is offered with an allowed one', async () => {
@@ -242,6 +291,7 @@ it('servers that cannot be used are named once, and the run continues with the o
     ],
     lines: [{ command: 'yes' }, 'it sent more than 10 MiB without a message'],
     drip: [{ url: `${web.url}/drip` }, 'it sent more than 10 MiB without a message'],
+    slow: [{ command: 'sleep', args: ['60'], timeout: 0.2 }, 'it did not answer within 0.2 s'],
     cut: [{ url: `${web.url}/cut` }, 'fetch failed: other side closed'],
     stranger: [
       { url: `${web.url}/mcp`, headers: { Authorization: 'Bearer of-nobody' } },
@@ -422,7 +472,7 @@ it.each([
     expect(await notices(worker)).toEqual([
       'The MCP server docs was ended: it sent more than 10 MiB without a call.',
     ]);
-    expect(running()).toEqual([]);
+    await until('the end of the program', () => running().length === 0);
     writeFileSync(path.join(sandbox.place.workspace, 'named'), '');
     await worker.untilStatus('finished');
     expect((await shown(worker)).at(-1)).toEqual(["[Tool 'echo' executed.]", 'started again']);

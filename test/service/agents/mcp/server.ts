@@ -23,6 +23,8 @@ const TOOLS: Record<
     content: [{ type: 'resource', resource: { uri: 'file:///page', text: 'of a page' } }],
   }),
   sound: () => ({ content: [{ type: 'audio', mimeType: 'audio/wav', data: PICTURE }] }),
+  rows: () => ({ content: [], structuredContent: { rows: 2 } }),
+  rated: ({ security_risk: rating }) => text(`rated ${String(rating)}`),
   long: () => text('x'.repeat(40_000)),
   fail: () => ({ ...text('it is not there'), isError: true }),
   refuse: () => {
@@ -61,15 +63,18 @@ export function createServer(names: readonly string[]): Server {
     { name: 'test', version: '1' },
     { capabilities: { tools: {}, logging: {} } },
   );
-  const inputSchema = {
-    type: 'object' as const,
-    properties: { words: { type: 'string' } },
-    required: ['words'],
+  const properties: Record<string, Record<string, object | boolean>> = {
+    // Valid JSON Schema, which the SDK refuses.
+    odd: { any: true },
+    rated: { security_risk: { type: 'string' } },
   };
   const tools = names.map((name) => ({
     name: name.split(':').at(-1) ?? '',
     description: `Does ${name}.`,
-    inputSchema,
+    inputSchema: {
+      type: 'object' as const,
+      properties: properties[name] ?? { words: { type: 'string' } },
+    },
   }));
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {

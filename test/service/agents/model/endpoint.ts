@@ -40,12 +40,14 @@ export interface Endpoint {
   agent(llm?: object): object;
 }
 
-export function useEndpoint(): Endpoint {
+/** `own`: JSON by path, which is answered without a call of the model. */
+export function useEndpoint(own: Readonly<Record<string, unknown>> = {}): Endpoint {
   let server: FakeServer;
   let asked: Asked[] = [];
   let replies: Reply[] = [];
   beforeAll(async () => {
     server = await startFake(({ body, url, headers }) => {
+      if (url !== undefined && url in own) return { json: own[url] };
       if (body !== undefined) asked.push({ ...(body as Asked), path: url, headers });
       const reply = replies.length > 1 ? replies.shift() : replies[0];
       return reply === undefined ? { silence: true } : { by: reply };

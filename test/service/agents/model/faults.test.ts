@@ -55,7 +55,7 @@ const FAULTS: Fault[] = [
     what: '429 that names tokens',
     replies: [fail(429, 'Too many tokens, please wait')],
     code: 'LLMRateLimitError',
-    text: /Too many tokens.*Continue later/,
+    text: /Too many tokens.*Continue the conversation later/,
   },
   {
     what: 'a text that is cut off at the limit of tokens',
@@ -65,8 +65,9 @@ const FAULTS: Fault[] = [
         response.end();
       },
     ],
+    calls: 3,
     code: 'LLMBadResponseError',
-    text: /cut off at its limit of tokens\. Raise agent_settings\.llm\.max_output_tokens/,
+    text: /cut off at its limit of tokens, 3 times in a row\. Raise .*max_output_tokens/,
   },
   {
     what: '403',
@@ -92,7 +93,7 @@ const FAULTS: Fault[] = [
     llm: { num_retries: 2 },
     calls: 3,
     code: 'LLMRateLimitError',
-    text: /HTTP 429: Slow down.*acs conv send/,
+    text: /HTTP 429: Slow down.*Continue the conversation later/,
   },
   {
     what: '429 with a date that has passed',
@@ -121,7 +122,7 @@ const FAULTS: Fault[] = [
     what: '500',
     replies: [fail(500, 'Overloaded')],
     code: 'LLMServiceUnavailableError',
-    text: /HTTP 500: Overloaded.*acs conv send/,
+    text: /HTTP 500: Overloaded.*Continue the conversation later/,
   },
   {
     what: '503 with a page of HTML',
@@ -136,7 +137,7 @@ const FAULTS: Fault[] = [
     what: 'a connection that ends before the answer',
     replies: [(response) => response.destroy()],
     code: 'LLMServiceUnavailableError',
-    text: /was cut off.*acs conv send/,
+    text: /was cut off.*Continue the conversation later/,
   },
   {
     what: 'a connection that ends within the answer',
@@ -147,7 +148,7 @@ const FAULTS: Fault[] = [
       },
     ],
     code: 'LLMServiceUnavailableError',
-    text: /was cut off.*acs conv send/,
+    text: /was cut off.*Continue the conversation later/,
   },
   {
     what: 'a stream that ends without an end of the answer',
@@ -163,12 +164,14 @@ const FAULTS: Fault[] = [
   {
     what: 'an empty answer',
     replies: [say('')],
+    calls: 3,
     code: 'LLMNoResponseError',
-    text: /gpt-4o gave an empty answer\. Use another model/,
+    text: /gpt-4o gave an empty answer, 3 times in a row\. Use another model/,
   },
   {
     what: 'an answer of spaces',
     replies: [say(' \n ')],
+    calls: 3,
     code: 'LLMNoResponseError',
     text: /empty answer/,
   },
@@ -207,8 +210,44 @@ const FAULTS: Fault[] = [
   {
     what: 'a text that is no stream of events',
     replies: [plain('text/plain', 'Hello')],
-    code: 'LLMServiceUnavailableError',
-    text: /was cut off/,
+    llm: { num_retries: 4 },
+    code: 'LLMBadResponseError',
+    text: /answered with text\/plain in place of a stream: Hello/,
+  },
+  {
+    what: 'a promise without a call',
+    replies: [say('Let me first look at the repository.')],
+    calls: 3,
+    code: 'LLMNoResponseError',
+    text: /named a next step and called no tool, 3 times in a row/,
+  },
+  {
+    what: 'reasoning alone',
+    replies: [say('<think>Hm.</think>')],
+    calls: 3,
+    code: 'LLMNoResponseError',
+    text: /gave reasoning without an answer, 3 times in a row/,
+  },
+  {
+    what: 'a call as text that cannot be read',
+    replies: [say('<tool_call>ls</tool_call>')],
+    calls: 3,
+    code: 'LLMNoResponseError',
+    text: /wrote calls of tools as text that cannot be read, 3 times in a row/,
+  },
+  {
+    what: '500 of llama.cpp without --jinja',
+    replies: [fail(500, 'tools param requires --jinja flag')],
+    llm: { num_retries: 4 },
+    code: 'LLMBadRequestError',
+    text: /Start llama\.cpp with --jinja/,
+  },
+  {
+    what: 'the status 999',
+    replies: [fail(999, 'Blocked')],
+    llm: { num_retries: 4 },
+    code: 'LLMBadRequestError',
+    text: /HTTP 999: .*Blocked/,
   },
   {
     what: 'events that are no JSON',
@@ -231,7 +270,7 @@ const FAULTS: Fault[] = [
       },
     ],
     code: 'LLMServiceUnavailableError',
-    text: /The backend has failed.*acs conv send/,
+    text: /The backend has failed.*Continue the conversation later/,
   },
   {
     what: 'a redirect',

@@ -194,6 +194,13 @@ const TABLE: [what: string, events: StoredEvent[], wanted: string[]][] = [
   ],
 ];
 
+it('a message of the user has the texts of the skills that it triggered', () => {
+  const message = { ...user('use the database'), extended_content: text('Skill db: Postgres.') };
+  expect(exchangesOf([message])[0]?.messages).toEqual([
+    { role: 'user', content: 'use the database\n\nSkill db: Postgres.' },
+  ]);
+});
+
 it.each(TABLE)('the messages of %s', (_what, events, wanted) => {
   expect(lines(events)).toEqual(wanted);
 });

@@ -11,7 +11,18 @@ import {
   readIfThere,
   until,
 } from '../../agent-server/support/worker.ts';
-import { call, delta, fail, FINISH, ofKind, run, say, send, useEndpoint } from './endpoint.ts';
+import {
+  call,
+  delta,
+  fail,
+  FINISH,
+  ofKind,
+  type Reply,
+  run,
+  say,
+  send,
+  useEndpoint,
+} from './endpoint.ts';
 
 let worker: OwnWorker;
 useEmptiedWorker((started) => (worker = started));
@@ -169,6 +180,29 @@ describe('limits', () => {
   });
 });
 
+it.each([
+  ['openai/gpt-5-pro', {}, '', 'MaxBudgetReached', 3],
+  ['o3-pro', { output_cost_per_token: 9 }, '', 'MaxBudgetReached', 3],
+  ['ours', { model_canonical_name: 'gpt-5-pro' }, '', 'MaxBudgetReached', 3],
+  ['openai/gpt-5-pro', {}, 'without usage', 'MaxBudgetUnknown', 1],
+  ['openai/gpt-5-pro', {}, 'with a negative usage', 'MaxBudgetUnknown', 1],
+])('a budget for %s (%j) %s ends the run with %s', async (model, llm, what, code, calls) => {
+  const usage = {
+    prompt_tokens: 9,
+    completion_tokens: 1,
+    prompt_tokens_details: { cached_tokens: -1 },
+  };
+  const own: Reply = (response) => {
+    send(response, delta({ content: 'Let me look.' }, 'stop'));
+    send(response, ...(what === 'without usage' ? [] : [{ choices: [], usage }]), '[DONE]');
+    response.end();
+  };
+  endpoint.reply(what === '' ? call(run('true')) : own);
+  await start({ max_budget_per_task: 0.01 }, { model, ...llm });
+  expect((await eventsAt('error')).at(-1)).toMatchObject({ code });
+  expect(endpoint.asked).toHaveLength(calls);
+});
+
 it('a budget for a model whose price is not known ends the run before a call', async () => {
   await start({ max_budget_per_task: 1 }, { input_cost_per_token: 0.01 });
   const error = (await eventsAt('error')).at(-1);
@@ -252,12 +286,17 @@ describe('the text of an answer while it arrives', () => {
   const passing = (frames: Record<string, unknown>[]) =>
     frames.filter(({ kind }) => kind === 'StreamingDeltaEvent');
 
-  it.each([true, false])(
-    'is sent to sockets only where it is asked for, and is not stored (%s)',
-    async (stream) => {
+  it.each([
+    [true, '', true],
+    [undefined, '?deltas=true', true],
+    [undefined, '', false],
+    [false, '?deltas=true', false],
+  ])(
+    'with stream %s goes to a socket with the query %j: %s; and is not stored',
+    async (stream, query, isSent) => {
       endpoint.reply(say('A text in several pieces, very-secret-value, and v'));
       await start({ initial_message: null, secrets: { TOKEN: 'very-secret-value' } }, { stream });
-      const socket = worker.socket(`/sockets/events/${ID}`, {
+      const socket = worker.socket(`/sockets/events/${ID}${query}`, {
         'X-Session-API-Key': 'test-session-key',
       });
       await until('the state', () => socket.frames.length > 0);
@@ -267,7 +306,8 @@ describe('the text of an answer while it arrives', () => {
         socket.frames.some(({ kind, source }) => kind === 'MessageEvent' && source === 'agent'),
       );
       const text = passing(socket.frames).map(({ content }) => content);
-      expect(text.join('')).toBe(stream ? 'A text in several pieces, <secret-hidden>, and v' : '');
+      expect(text[0]).toBe(isSent ? '' : undefined);
+      expect(text.join('')).toBe(isSent ? 'A text in several pieces, <secret-hidden>, and v' : '');
       expect(passing(stored)).toEqual([]);
       socket.client.terminate();
     },

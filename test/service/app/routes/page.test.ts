@@ -94,7 +94,7 @@ describe('the page of a conversation', () => {
     expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
   });
 
-  it.each(['', '/live'])(
+  it.each(['', '/steps', '/live'])(
     '%j is refused without the cookie, in words that name the command',
     async (rest) => {
       const all: Record<string, string>[] = [
@@ -112,12 +112,15 @@ describe('the page of a conversation', () => {
     },
   );
 
-  it.each(['', '/live'])('%j of another conversation is refused with the cookie', async (rest) => {
-    expect((await get(`/conversations/${other}${rest}`, { Cookie: cookie })).status).toBe(401);
-    expect((await get(`/conversations/${'f'.repeat(32)}${rest}`, { Cookie: cookie })).status).toBe(
-      401,
-    );
-  });
+  it.each(['', '/steps', '/live'])(
+    '%j of another conversation is refused with the cookie',
+    async (rest) => {
+      expect((await get(`/conversations/${other}${rest}`, { Cookie: cookie })).status).toBe(401);
+      expect(
+        (await get(`/conversations/${'f'.repeat(32)}${rest}`, { Cookie: cookie })).status,
+      ).toBe(401);
+    },
+  );
 
   it('gives no access to the interface: its cookie is no key', async () => {
     for (const target of [
@@ -147,7 +150,7 @@ describe('the page of a conversation', () => {
       (await get(target + rest, { Cookie: cookie, ...headers })).status;
     expect(await status({ Host: 'rebound.example:3000' })).toBe(403);
     expect(await status({ Origin: 'https://evil.example' })).toBe(403);
-    for (const rest of ['', '/live']) {
+    for (const rest of ['', '/steps', '/live']) {
       expect(
         await status({ 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Mode': 'no-cors' }, rest),
       ).toBe(401);

@@ -319,8 +319,15 @@ describe('settings of V1', () => {
     expect((await get(V0)).mcp_config).toBeNull();
   });
 
-  it('accept every value of their own schema', async () => {
-    type Field = { key: string; value_type: string; secret: boolean; choices: { value: string }[] };
+  it('accept every value of their own schema, or say there that only the default is accepted', async () => {
+    type Field = {
+      key: string;
+      value_type: string;
+      description: string;
+      default: unknown;
+      secret: boolean;
+      choices: { value: string }[];
+    };
     const { sections } = await get<{ sections: { key: string; fields: Field[] }[] }>(
       `${V1}/agent-schema`,
     );
@@ -330,11 +337,22 @@ describe('settings of V1', () => {
       expect.arrayContaining(['llm.model', 'condenser.max_size']),
     );
     expect(fields.find(({ key }) => key === 'llm.api_key')?.secret).toBe(true);
-    const samples = { string: 'x', integer: 25, number: 2.5, boolean: true, array: [], object: {} };
-    for (const { key, choices, value_type } of fields) {
+    const samples = {
+      string: 'x',
+      integer: 25,
+      number: 2.5,
+      boolean: true,
+      array: [],
+      object: { a: 1 },
+    };
+    for (const { key, choices, value_type, description, default: usual } of fields) {
       const value = choices[0]?.value ?? samples[value_type as keyof typeof samples];
+      const isRefused = description.includes('Only the default') && value !== usual;
       const diff = key.split('.').reduceRight<unknown>((inner, part) => ({ [part]: inner }), value);
-      expect([key, (await post(V1, agent(diff as object))).status]).toEqual([key, 200]);
+      expect([key, (await post(V1, agent(diff as object))).status]).toEqual([
+        key,
+        isRefused ? 501 : 200,
+      ]);
     }
   });
 });

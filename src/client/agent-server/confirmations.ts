@@ -1,9 +1,9 @@
+/** Confirmations and runs of one conversation at its agent server. */
 import { isFailure, nullIf } from '../../base/errors.ts';
 import { pendingActionsV1, type PendingAction } from '../../domain/confirmation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { allPages, byId, type Page } from '../../domain/pages.ts';
 import type { EventRecord } from '../../protocol/v1/records.ts';
-import type { AgentClient } from '../agent-server/client.ts';
 import {
   answerUntilTaken,
   refuseOtherAction,
@@ -13,31 +13,17 @@ import { errorBy, reasonOf, type Answer } from '../http/answer.ts';
 import type { Links } from '../shared/links.ts';
 import { untilEffect } from '../shared/quirks/late-effect.ts';
 import type { ConfirmationAnswer, RunStart } from '../shared/server.ts';
-import { runningAgentOf } from './agent.ts';
-import { getConversation, searchAppEvents } from './calls.ts';
-import { executionStatusOf, lastExecutionStatus, toEvent } from './event-records.ts';
+import type { AgentClient } from './client.ts';
+import { executionStatusOf, toEvent } from './event-records.ts';
 
 export const WAITING = 'waiting_for_confirmation';
-const newest = { order: 'TIMESTAMP_DESC' } as const;
-
-export async function pendingV1(
-  links: Links,
-  id: string,
-  paused: 'refuse' | 'read-copy' = 'refuse',
-): Promise<PendingAction[]> {
-  const record = await getConversation(links, id);
-  if (paused === 'refuse' || record.sandbox_status !== 'PAUSED')
-    return await pendingAt(links, runningAgentOf(links, record));
-  const status = record.execution_status ?? (await lastExecutionStatus(links, id));
-  if (status?.toLowerCase() !== WAITING) return [];
-  return await unanswered(links, id, (page) => searchAppEvents(links, id, newest, page));
-}
+export const newest = { order: 'TIMESTAMP_DESC' } as const;
 
 async function isWaiting(agent: AgentClient): Promise<boolean> {
   return (await agent.conversation()).execution_status === WAITING;
 }
 
-async function pendingAt(links: Links, agent: AgentClient): Promise<PendingAction[]> {
+export async function pendingAt(links: Links, agent: AgentClient): Promise<PendingAction[]> {
   return (await isWaiting(agent)) ? await unansweredAt(links, agent) : [];
 }
 
@@ -46,7 +32,7 @@ function unansweredAt(links: Links, agent: AgentClient): Promise<PendingAction[]
 }
 
 /** The pending step is among the newest events; a second page covers the messages since. */
-async function unanswered(
+export async function unanswered(
   links: Links,
   id: string,
   newestPages: (page: string | null) => Promise<Page<EventRecord>>,
@@ -60,12 +46,12 @@ async function unanswered(
 }
 
 /** The server applies an answer to the actions pending at that moment (interface 8.4). */
-export async function answerV1(
+export async function answerAt(
   links: Links,
-  id: string,
+  agent: AgentClient,
   { decision, reason, action_id }: ConfirmationAnswer,
 ): Promise<PendingAction[]> {
-  const agent = runningAgentOf(links, await getConversation(links, id));
+  const id = agent.conversationId;
   const answered = await pendingAt(links, agent);
   refuseOtherAction(id, answered, action_id);
   const ids = new Set(answered.map((action) => action.action_id));

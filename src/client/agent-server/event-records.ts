@@ -1,12 +1,10 @@
 import type { Reason } from '../../domain/conversation.ts';
-import { textAt, textOf, eventText } from '../../domain/event-payload.ts';
+import { contentTexts, eventText, member, textAt, textOf } from '../../domain/event-payload.ts';
 import type { ConversationEvent, RunSignal } from '../../domain/event.ts';
-import { allPages, byId } from '../../domain/pages.ts';
 import { normalizeTime } from '../../base/text/time.ts';
 import type { EventRecord } from '../../protocol/v1/records.ts';
 import type { Redaction } from '../http/redaction.ts';
-import type { Links } from '../shared/links.ts';
-import { searchAppEvents } from './calls.ts';
+import type { FinalAnswer } from '../shared/server.ts';
 
 export function toEvent(
   record: EventRecord,
@@ -52,10 +50,14 @@ export function executionStatusOf({ kind, payload }: EventRecord): string | null
   return key === 'full_state' ? textAt(value, 'execution_status') || null : null;
 }
 
+/** Kinds that classify nothing (interface 14.2). */
+const UNCLASSIFIED = ['', 'unknown', 'internal'];
+
 export function reasonOfEvent({ kind, payload }: EventRecord): Reason | null {
   if (kind !== 'ConversationErrorEvent' && kind !== 'ServerErrorEvent') return null;
+  const classified = textAt(payload, 'classification', 'kind');
   return {
-    code: textOf(payload['code']) || 'error',
+    code: UNCLASSIFIED.includes(classified) ? textOf(payload['code']) || 'error' : classified,
     text: textOf(payload['detail']) || 'the server gives no reason',
   };
 }
@@ -66,16 +68,22 @@ export function isNoise({ kind, payload }: EventRecord): boolean {
   return kind === 'ConversationStateUpdateEvent' && payload['key'] === 'full_state';
 }
 
-export async function lastExecutionStatus(links: Links, id: string): Promise<string | null> {
-  const filter = {
-    kind: 'ConversationStateUpdateEvent',
-    order: 'TIMESTAMP_DESC',
-    limit: 50,
-  } as const;
-  let left = 200;
-  for await (const event of allPages(byId, (page) => searchAppEvents(links, id, filter, page))) {
-    const status = executionStatusOf(event);
-    if (status !== null || --left === 0) return status;
+/** Reads back to the latest user message: an earlier answer does not count (interface 12). */
+export async function finalAnswer(
+  newestFirst: AsyncIterable<EventRecord>,
+  redaction: Redaction,
+): Promise<FinalAnswer | null> {
+  for await (const event of newestFirst) {
+    if (isUserMessage(event)) return null;
+    const text = answerOf(event);
+    if (text !== '') return { text: redaction.known(text), event_id: event.id };
   }
   return null;
+}
+
+function answerOf({ kind, source, payload }: EventRecord): string {
+  if (kind === 'ActionEvent' && textAt(payload, 'action', 'kind') === 'FinishAction')
+    return textAt(payload, 'action', 'message');
+  if (kind !== 'MessageEvent' || source !== 'agent') return '';
+  return contentTexts(member(payload, 'llm_message', 'content')).join('');
 }

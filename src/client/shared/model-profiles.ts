@@ -1,5 +1,5 @@
 import { AppError } from '../../base/errors.ts';
-import type { ModelProfile } from '../../domain/settings.ts';
+import type { ModelChoice, ModelProfile } from '../../domain/settings.ts';
 import {
   asList,
   asRecord,
@@ -7,12 +7,10 @@ import {
   optionalTexts,
   requiredText,
 } from '../../protocol/shape.ts';
-import { refuseIfThere } from '../shared/change-routes.ts';
+import { refuseIfThere } from './change-routes.ts';
 import { errorBy, isMissingRoute, serverText } from '../http/answer.ts';
-import { read, type Links } from '../shared/links.ts';
-import type { Server } from '../shared/server.ts';
-
-const ROOT = '/api/v1/settings/profiles';
+import { read, type Links } from './links.ts';
+import type { Server } from './server.ts';
 
 function readProfiles(value: unknown): ModelProfile[] {
   const record = asRecord(value, 'profiles');
@@ -29,7 +27,21 @@ function readProfiles(value: unknown): ModelProfile[] {
   });
 }
 
-export function createModelProfilesV1(links: Links): Server['modelProfiles'] {
+export interface ProfileRoutes {
+  root: string;
+  /** What saves a choice, or the current settings for null. */
+  bodyOf(choice: ModelChoice | null, name: string): object | Promise<object>;
+}
+
+/** The members of a model that the choice names. */
+export function chosenModel(choice: ModelChoice): object {
+  return Object.fromEntries(Object.entries(choice).filter(([, value]) => value !== null));
+}
+
+export function createModelProfiles(
+  links: Links,
+  { root, bodyOf }: ProfileRoutes,
+): Server['modelProfiles'] {
   const send = async (method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) => {
     const presence = links.features.of('model-profiles');
     if (presence !== 'absent') {
@@ -58,7 +70,7 @@ export function createModelProfilesV1(links: Links): Server['modelProfiles'] {
     throw errorBy(answer, kind, `the server refuses this: ${text}`);
   };
   const list = async () => {
-    const answer = await send('GET', ROOT);
+    const answer = await send('GET', root);
     if (answer.status === 404) return [];
     return read(answer, readProfiles);
   };
@@ -69,19 +81,14 @@ export function createModelProfilesV1(links: Links): Server['modelProfiles'] {
       hint: 'list them with: acs settings profile list',
     });
   };
-  const pathOf = (name: string) => `${ROOT}/${encodeURIComponent(name)}`;
+  const pathOf = (name: string) => `${root}/${encodeURIComponent(name)}`;
   return {
     list,
     async save(name, choice) {
       links.network.redaction.add(choice?.api_key);
-      const llm = Object.fromEntries(
-        Object.entries(choice ?? {}).filter(([, value]) => value !== null),
-      );
-      const body =
-        choice === null ? {} : { llm, preserve_existing_api_key: choice.api_key === null };
       await change(
         pathOf(name),
-        body,
+        await bodyOf(choice, name),
         'no model is set at this server yet, so there is nothing to save',
       );
       return await find(name);

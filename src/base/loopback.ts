@@ -1,0 +1,10 @@
+/** A host as URLs name it, with or without the brackets of IPv6. */
+export function isLoopbackHost(host: string): boolean {
+  return /^((.+\.)?localhost|127(\.\d+){3}|\[?::1\]?)$/i.test(host);
+}
+
+/** A host of this machine without a scheme means http: its servers rarely have a certificate. */
+export function withLoopbackScheme(text: string): string {
+  const host = /^([\w.-]+|\[[\da-f:]+\])(:\d+)?(\/|$)/i.exec(text.trim())?.[1];
+  return host !== undefined && isLoopbackHost(host) ? `http://${text.trim()}` : text;
+}

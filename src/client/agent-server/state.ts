@@ -1,0 +1,53 @@
+/** How a run stands, from the state of a conversation at its agent server (interface 7.4). */
+import {
+  NO_STATUS,
+  roundedUsd,
+  type Conversation,
+  type ConversationStatus,
+  type RunState,
+} from '../../domain/conversation.ts';
+import { isRecord } from '../../protocol/shape.ts';
+
+const RUNS: Readonly<Record<string, ConversationStatus>> = {
+  idle: 'idle',
+  running: 'running',
+  paused: 'paused',
+  finished: 'finished',
+  stuck: 'stuck',
+  waiting_for_confirmation: 'waiting',
+  error: 'failed',
+  deleting: 'deleting',
+};
+
+/** @param executionStatus empty: the server reports none */
+export function runStateOf(executionStatus: string): RunState {
+  const name = executionStatus.toLowerCase();
+  const status = RUNS[name] ?? (name === '' ? NO_STATUS : (`unknown(${name})` as const));
+  return { status, waiting_for: WAITS_FOR[status] ?? null };
+}
+
+const WAITS_FOR: Readonly<Record<string, RunState['waiting_for']>> = {
+  idle: 'user',
+  waiting: 'confirmation',
+};
+
+export type Metrics = Pick<Conversation, 'cost_usd' | 'tokens'>;
+
+/** Null where the statistics are missing or have another form. */
+export function metricsOfState(state: unknown): Metrics | null {
+  const uses =
+    isRecord(state) && isRecord(state['stats']) ? state['stats']['usage_to_metrics'] : null;
+  if (!isRecord(uses)) return null;
+  const sum = (records: readonly unknown[], name: string) =>
+    records.reduce<number | null>((total, record) => {
+      const value = isRecord(record) && record['local_cost_unknown'] !== true ? record[name] : null;
+      return total === null || typeof value !== 'number' ? null : total + value;
+    }, 0);
+  const usages = Object.values(uses).map((use) => isRecord(use) && use['accumulated_token_usage']);
+  const [input, output] = [sum(usages, 'prompt_tokens'), sum(usages, 'completion_tokens')];
+  const cost = sum(Object.values(uses), 'accumulated_cost');
+  return {
+    cost_usd: cost === null ? null : roundedUsd(cost),
+    tokens: input === null || output === null ? null : { input, output },
+  };
+}

@@ -1,0 +1,52 @@
+/** An agent server as the server: Agent Canvas backends (interface 14). */
+import { AppError } from '../../base/errors.ts';
+import { noConversation, normalId } from '../../domain/ids.ts';
+import type { BackendConversationRecord } from '../../protocol/agent-server/records.ts';
+import { deferred } from '../shared/compose.ts';
+import type { Links } from '../shared/links.ts';
+import type { Adapter } from '../shared/server.ts';
+import { absent, ownMachine } from './absent.ts';
+import { find, search } from './calls.ts';
+import { toConversation } from './records.ts';
+import { readFolder, type Folders } from './folder.ts';
+
+export function createBackend(links: Links): Adapter {
+  const folders: Folders = new Map();
+  const kept = (record: BackendConversationRecord) => {
+    folders.set(normalId(record.id), readFolder(record));
+    return toConversation(links, record);
+  };
+  const finding: Pick<Adapter['conversations'], 'list' | 'get'> = {
+    async list(query, page) {
+      const { items, next } = await search(links, query, page);
+      return { items: items.map(kept), next };
+    },
+    async get(id) {
+      const record = await find(links, id);
+      if (record === null) throw noConversation(id);
+      return kept(record);
+    },
+  };
+  return {
+    account: () => Promise.resolve({ user: null, email: null, organization: null }),
+    conversations: deferred(
+      async () =>
+        (await import('./conversations.ts')).createBackendConversations(links, finding, folders),
+      finding,
+    ),
+    sandboxes: deferred(async () => (await import('./sandboxes.ts')).createBackendSandboxes(links)),
+    specs: absent(ownMachine),
+    settings: deferred(async () => (await import('./settings.ts')).createBackendSettings(links)),
+    secrets: deferred(async () => (await import('./secrets.ts')).createBackendSecrets(links)),
+    git: absent(
+      () =>
+        new AppError(
+          'unsupported',
+          'this server has no git providers: git on its machine uses its own credentials',
+        ),
+    ),
+    modelProfiles: deferred(async () =>
+      (await import('./model-profiles.ts')).createBackendProfiles(links),
+    ),
+  };
+}

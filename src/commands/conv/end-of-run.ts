@@ -1,0 +1,137 @@
+/** The end of a run: what a terminal shows of it, and the exit code of the command. */
+import type { Context } from '../context.ts';
+import { EXIT_CODES, isFailure, AppError, nullIf } from '../../base/errors.ts';
+import { safeLine } from '../../base/text/safe-text.ts';
+import type { Server } from '../../client/shared/server.ts';
+import type { Conversation, ConversationStatus } from '../../domain/conversation.ts';
+import { lineTotals, type FileLines } from '../../domain/patch.ts';
+import type { LinePart } from '../../output/view.ts';
+import { GRACE_MS, withinLimit } from '../../runs/deadline.ts';
+import type { TrackedRun } from '../../runs/outcome.ts';
+import { shortId } from '../shared/bulk.ts';
+import { outcomeView } from './conversations.ts';
+
+/** `printed`: the events of the run were, and this is the text of the newest error among them. */
+export type EndedRun = TrackedRun & { printed?: { error: string } };
+
+/** The changed files are read for this time, and left out after it. */
+const FILES_MS = 2_000;
+const MOST_FILES = 10;
+
+export const FOLLOW = 'follow it: acs conv follow ID';
+export const SEND = 'continue it: acs conv chat ID';
+const RESUME = 'continue it: acs conv resume ID';
+const NEXT: Partial<Record<ConversationStatus, string>> = {
+  finished: SEND,
+  idle: SEND,
+  stuck: SEND,
+  failed: RESUME,
+  paused: RESUME,
+  stopped: RESUME,
+  waiting: 'answer it: acs conv confirm ID',
+};
+
+/**
+ * Prints on a terminal the answer, unless it is among the printed events, the outcome, the changed
+ * files and the next command, or before a prompt the command that takes the files. False elsewhere:
+ * the caller prints the outcome.
+ */
+export async function showEnd(
+  ctx: Context,
+  { outcome, record, printed }: EndedRun,
+  before: 'exit' | 'prompt' = 'exit',
+): Promise<boolean> {
+  if (!ctx.out.isPlain || ctx.terminal.offTerminal) return false;
+  const { status, reason } = outcome;
+  // The wait ended before the run did, and the error reports it.
+  if (outcome.exit_code >= EXIT_CODES.timeout) return true;
+  if (record !== undefined && printed === undefined && status === 'finished') {
+    const answer = await readWithin(ctx, GRACE_MS, ({ result }) => result(record));
+    if (answer !== null) await ctx.out.raw(`${answer.text.trimEnd()}\n\n`);
+  }
+  const isPrinted = reason !== null && printed?.error.includes(reason.text) === true;
+  await ctx.out.lines(outcomeView, [isPrinted ? { ...outcome, reason: null } : outcome]);
+  if (record !== undefined) await showFiles(ctx, record, status, before);
+  return true;
+}
+
+/** The changed files, and the next command. */
+async function showFiles(
+  ctx: Context,
+  record: Conversation,
+  status: ConversationStatus,
+  before: 'exit' | 'prompt',
+): Promise<void> {
+  const next = NEXT[status];
+  if (next === undefined) return;
+  const read = () => readWithin(ctx, FILES_MS, ({ changedFiles }) => changedFiles(record));
+  const files = (status === 'waiting' ? null : await read()) ?? [];
+  await ctx.out.text(fileLines(files));
+  const folder = record.repository === null ? ' -o <folder>' : '';
+  if (status === 'finished' && files.length > 0)
+    await showNext(ctx, record, `take the changes: acs conv pull ID${folder}`);
+  else if (before === 'exit') await showNext(ctx, record, next);
+}
+
+/** On a terminal the next command, with the short id and the profile of this command. */
+export async function showNext(
+  ctx: Context,
+  { id }: Pick<Conversation, 'id'>,
+  command: string,
+): Promise<void> {
+  if (!ctx.out.isPlain) return;
+  const { profile } = ctx.globals;
+  const at = profile === undefined ? '' : ` -p ${profile}`;
+  await ctx.notice(command.replace('ID', () => `${shortId(id)}${at}`));
+}
+
+/** Null where that fails, or takes longer. */
+async function readWithin<T>(
+  ctx: Context,
+  mostMs: number,
+  read: (conversations: Server['conversations']) => Promise<T>,
+): Promise<T | null> {
+  const over = new AppError('timeout', 'the end of the run was not read in time');
+  const server = await ctx.servers.active();
+  return await withinLimit(ctx, server, { mostMs, over }, ({ conversations }) =>
+    read(conversations),
+  ).catch(nullIf(isFailure));
+}
+
+export function fileLines(files: readonly FileLines[]): LinePart[][] {
+  const lines = files
+    .slice(0, MOST_FILES)
+    .map(({ path, ...counts }) => [{ text: safeLine(path) }, ...countParts(counts)]);
+  if (files.length <= MOST_FILES) return lines;
+  const left = { text: `… ${files.length - MOST_FILES} more; ${files.length} files` };
+  return [...lines, [left, ...countParts(lineTotals(files))]];
+}
+
+/** Nothing for a binary file, and where the server returns no counts. */
+function countParts({ added, removed }: Pick<FileLines, 'added' | 'removed'>): LinePart[] {
+  if (added === null || removed === null) return [];
+  return [
+    { text: ` +${added}`, tone: 'good' },
+    { text: ` −${removed}`, tone: 'bad' },
+  ];
+}
+
+/** @param isShown by `showEnd` */
+export async function endAs(
+  ctx: Context,
+  { outcome, failure }: TrackedRun,
+  isShown = false,
+): Promise<void> {
+  if (failure !== null) {
+    // An error drops an unfinished --output.
+    await ctx.out.close();
+    throw failure;
+  }
+  ctx.exitCode = outcome.exit_code;
+  const { conversation_id: id, status, reason } = outcome;
+  if (outcome.exit_code !== 0)
+    await ctx.terminal.quietError(
+      `conversation ${id}: ${status}${reason === null ? '' : `: ${reason.text}`}`,
+    );
+  if (status === 'waiting' && !isShown) await ctx.notice(`answer it: acs conv confirm ${id}`);
+}

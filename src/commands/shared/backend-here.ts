@@ -1,0 +1,76 @@
+/** A backend of Agent Canvas on this machine: its usual URL, and the key that it stores. */
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { Context } from '../context.ts';
+import { AppError, fileProblem, isFailure, isOfKind } from '../../base/errors.ts';
+import { isLoopbackHost } from '../../base/loopback.ts';
+import type { NewKey } from '../../local/profiles/resolve.ts';
+import { beforeTime } from '../../runs/deadline.ts';
+
+export const BACKEND_HERE = 'http://localhost:8000';
+const LOOK_MS = 3_000;
+/** Agent Canvas takes the key of this variable in place of its file. */
+const KEY_VARIABLE = 'LOCAL_BACKEND_API_KEY';
+
+/** Whether a backend answers at its usual URL, or a gateway whose servers have not started. */
+export async function isBackendHere(ctx: Context): Promise<boolean> {
+  const progress = await ctx.terminal.progress('looking for Agent Canvas', 'nothing');
+  const ended = new AbortController();
+  const within = AbortSignal.any([ctx.signal, ended.signal]);
+  const target = { base_url: BACKEND_HERE, key: null, cache: 'none', startUp: 'once' } as const;
+  const look = async () => {
+    try {
+      return (await ctx.servers.connect(target, within)).info.dialect === 'agent';
+    } catch (error) {
+      if (ended.signal.aborted) return false;
+      if (!isFailure(error)) throw error;
+      return error.details.status === 502;
+    }
+  };
+  try {
+    return (await beforeTime(ctx, LOOK_MS, [look()])) === true;
+  } finally {
+    ended.abort();
+    await progress.done();
+  }
+}
+
+/** False where there is no key of a backend at this URL, the user declines, or it is refused. */
+export async function useOfferedKey(
+  ctx: Context,
+  baseUrl: string,
+  check: (key: NewKey) => Promise<void>,
+): Promise<boolean> {
+  if (!isLoopbackHost(new URL(baseUrl).hostname)) return false;
+  const { env, home } = ctx.local;
+  const value = env[KEY_VARIABLE];
+  const file = path.join(home, '.openhands', 'agent-canvas', 'api-key.txt');
+  const found = value ? null : await stat(file).catch(() => null);
+  if (!value && found === null) return false;
+  const prompt = await ctx.terminal.prompt();
+  const message = `Use the key in ${value ? KEY_VARIABLE : file}?`;
+  if (!(await prompt.confirm({ message, default: 'yes' }))) return false;
+  // Refusing the file would protect nothing: whoever can read it has the key.
+  const isOpen = ctx.local.machine().platform !== 'win32' && ((found?.mode ?? 0) & 0o077) !== 0;
+  if (isOpen) await ctx.warn(`other users have access to ${file}: chmod 600 ${file}`);
+  try {
+    await check(
+      value
+        ? { from: 'value', value, source: `env:${KEY_VARIABLE}` }
+        : { from: 'value', value: await textOf(file), source: `file:${file}` },
+    );
+    return true;
+  } catch (error) {
+    if (!isOfKind('auth', 'config')(error)) throw error;
+    await ctx.warn(error.message);
+    return false;
+  }
+}
+
+async function textOf(file: string): Promise<string> {
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (error) {
+    throw new AppError('config', `cannot read ${file}: ${fileProblem(error).reason}`);
+  }
+}

@@ -1,0 +1,238 @@
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import { shellQuote } from '../../base/text/shell-quote.ts';
+import { cut, shortened } from '../../base/text/well-formed.ts';
+import type { TerminalStep, ToolStep } from '../base/steps.ts';
+import { IsolationError } from '../isolation/connection.ts';
+import type { Sandbox } from '../isolation/sandbox.ts';
+import type { Conversation } from './conversation.ts';
+import { textContent } from './events.ts';
+import { movedCommand } from './recorded-paths.ts';
+import {
+  BoundedText,
+  KEPT_OUTPUT,
+  notRun,
+  runShell,
+  type ShellResult,
+  type ShellSession,
+} from './shell.ts';
+
+const LIMIT_SECONDS = 600;
+/** As in openhands-sdk 1.58.0: the call of a command that is silent for this time returns. */
+const SILENT_MS = 30_000;
+const INTERRUPT = 'C-c';
+const LONGEST_NAME = 60;
+/** Characters of the output of a setup script that has failed. */
+const SHOWN_OUTPUT = 2000;
+const NEXT =
+  'To wait for it, call terminal with is_input and an empty command; to end it, with is_input ' +
+  `and the command ${INTERRUPT}. A server is started in the background: nohup <command> > ` +
+  '<file> 2>&1 &';
+
+type Step = TerminalStep & Pick<ToolStep, 'call'>;
+type Observation = Record<string, unknown>;
+
+interface Running {
+  name: string;
+  since: number;
+  limitSeconds: number;
+  output: BoundedText;
+  onOutput: () => void;
+  abort: AbortController;
+  ended: Promise<ShellResult>;
+  hasEnded: boolean;
+}
+
+/** The terminal of a conversation: each command has a shell, which continues the session. */
+export class Terminal {
+  readonly #sandbox: Sandbox;
+  readonly #conversation: Conversation;
+  readonly #silentMs: number;
+  #session: ShellSession;
+  /** The command whose call has returned before its end. */
+  #left: Running | null = null;
+
+  constructor(sandbox: Sandbox, conversation: Conversation, silentMs = SILENT_MS) {
+    this.#sandbox = sandbox;
+    this.#conversation = conversation;
+    this.#silentMs = silentMs;
+    this.#session = this.#newSession();
+  }
+
+  /** That in which the next command starts. */
+  get folder(): string {
+    return this.#session.cwd;
+  }
+
+  #newSession(): ShellSession {
+    const { working_dir: cwd } = this.#conversation.state;
+    return { id: randomUUID(), cwd, env: null, definitions: '' };
+  }
+
+  /** Ends the command whose call has returned. */
+  endLeft(): void {
+    this.#left?.abort.abort();
+  }
+
+  /** Null: the signal has ended the command. */
+  async execute(step: Step, signal: AbortSignal): Promise<Observation | null> {
+    if (step.reset) {
+      this.endLeft();
+      this.#left = null;
+      this.#session = this.#newSession();
+    }
+    const left = this.#left;
+    if (step.is_input) return this.#input(step, left, signal);
+    if (left?.hasEnded === false)
+      return this.#unfinished(step, left, 'This command was not executed. ');
+    const before = left && (await left.ended);
+    this.#left = null;
+    const seconds = step.timeout_seconds ?? LIMIT_SECONDS;
+    // A recorded command has the paths of the machine that it was recorded on.
+    const command =
+      step.call === undefined
+        ? movedCommand(step.command, this.#conversation.state.working_dir)
+        : step.command;
+    const running = this.#start(command, seconds);
+    if (left && before) {
+      const end = `${before.stdout}${before.stderr}${endOf(left, before)}`;
+      running.output.push(Buffer.from(`[The command \`${left.name}\` has ended:]\n${end}\n`));
+    }
+    const awaitsEnd = step.call === undefined || step.timeout_seconds !== undefined;
+    return this.#await(step, running, signal, awaitsEnd ? null : this.#silentMs);
+  }
+
+  async #input(step: Step, left: Running | null, signal: AbortSignal): Promise<Observation | null> {
+    if (left === null)
+      return this.#observation(step, notRun('No command is running that could read this input.'));
+    if (step.command.trim() === INTERRUPT) left.abort.abort();
+    else if (step.command !== '')
+      return this.#unfinished(step, left, 'A running command gets no input. ');
+    return this.#await(step, left, signal, null, step.timeout_seconds);
+  }
+
+  #start(command: string, limitSeconds: number): Running {
+    const abort = new AbortController();
+    const output = new BoundedText(KEPT_OUTPUT / 2, KEPT_OUTPUT / 2);
+    const { environment: env, state } = this.#conversation;
+    const shell = {
+      command,
+      cwd: state.working_dir,
+      env,
+      merged: true,
+      keepHead: KEPT_OUTPUT / 2,
+      keepTail: KEPT_OUTPUT / 2,
+      stdout: output,
+      timeoutMs: limitSeconds * 1000,
+      signal: abort.signal,
+      onOutput: () => running.onOutput(),
+    };
+    const ended = runShell(this.#sandbox, shell, this.#session)
+      .catch((error: unknown): ShellResult => {
+        if (!(error instanceof IsolationError)) throw error;
+        const { code, message } = error;
+        const all = `Everything in the sandbox was ended while the command ran (${message}).`;
+        const result = notRun(code === 'gone' ? all : message);
+        return { ...result, killed: abort.signal.aborted };
+      })
+      .finally(() => (running.hasEnded = true));
+    // Nothing awaits a command whose call has returned.
+    ended.catch(() => undefined);
+    const running: Running = {
+      name: shortened(command, LONGEST_NAME),
+      since: performance.now(),
+      limitSeconds,
+      output,
+      onOutput: () => undefined,
+      abort,
+      ended,
+      hasEnded: false,
+    };
+    return running;
+  }
+
+  /** `silentMs` null: waits for the end, for `mostSeconds` at most. */
+  async #await(
+    step: Step,
+    running: Running,
+    signal: AbortSignal,
+    silentMs: number | null,
+    mostSeconds = Infinity,
+  ): Promise<Observation | null> {
+    let stop = (): void => undefined;
+    const isLong = new Promise<null>((resolve) => {
+      const begin = (): void => {
+        stop();
+        stop = this.#sandbox.countdown(silentMs ?? mostSeconds * 1000, () => resolve(null));
+      };
+      if (silentMs !== null) running.onOutput = begin;
+      begin();
+    });
+    const onAbort = (): void => running.abort.abort();
+    signal.addEventListener('abort', onAbort);
+    if (signal.aborted) onAbort();
+    try {
+      const result = await Promise.race([running.ended, isLong]);
+      this.#left = result === null ? running : null;
+      if (result !== null)
+        return result.killed && signal.aborted
+          ? null
+          : this.#observation(step, result, endOf(running, result));
+      const why = silentMs === null ? '' : `No output for ${Math.round(silentMs / 1000)} s. `;
+      return this.#unfinished(step, running, why);
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+      running.onOutput = () => undefined;
+      stop();
+    }
+  }
+
+  #unfinished(step: Step, running: Running, why: string): Observation {
+    const seconds = Math.round((performance.now() - running.since) / 1000);
+    const { name, limitSeconds, output } = running;
+    const limit = `and is ended after ${limitSeconds} s.`;
+    const state = `The command \`${name}\` has run for ${seconds} s, ${limit}`;
+    // Not in the suffix: repeated waits would count as equal results, and the run as stuck.
+    const text = `${output.take().trimEnd()}\n[${why}${state} ${NEXT}]`.trimStart();
+    return this.#observation(step, notRun(text), '');
+  }
+
+  #observation(
+    step: Step,
+    { exitCode, timedOut, pid, stdout, stderr }: ShellResult,
+    suffix = `\n[The command completed with exit code ${exitCode}.]`,
+  ): Observation {
+    const { cwd: working_dir } = this.#session;
+    const text = `${stdout}${stderr}`.replace(/\r?\n$/, '');
+    return {
+      content: textContent(this.#conversation.masked(text)),
+      is_error: false,
+      command: step.command,
+      exit_code: exitCode,
+      timeout: timedOut,
+      metadata: { exit_code: exitCode, pid, working_dir, prefix: '', suffix },
+      kind: 'TerminalObservation',
+    };
+  }
+
+  /** Runs the setup script of the repository in the session. `notice`: how it ended. */
+  async setUp(script: string): Promise<{ notice: string; output: string }> {
+    const { working_dir } = this.#conversation.state;
+    const command = `. ${shellQuote(path.posix.join(working_dir, script))}`;
+    const { timedOut, exitCode, stdout, stderr } = await this.#start(command, LIMIT_SECONDS).ended;
+    this.#session.cwd = working_dir;
+    const output = this.#conversation.masked(`${stdout}${stderr}`.trim());
+    if (exitCode === 0) return { notice: `The setup script ${script} has run.`, output };
+    const how = timedOut
+      ? `was ended after ${LIMIT_SECONDS} s`
+      : `failed with exit code ${exitCode}`;
+    const last = output && ` The end of its output:\n${cut(output, -SHOWN_OUTPUT)}`;
+    return { notice: `The setup script ${script} ${how}; the run goes on.${last}`, output };
+  }
+}
+
+function endOf({ limitSeconds }: Running, { timedOut, killed, exitCode }: ShellResult): string {
+  if (!killed) return `\n[The command completed with exit code ${exitCode}.]`;
+  const why = timedOut ? `ran longer than its time limit of ${limitSeconds} s and ` : '';
+  return `\n[The command ${why}was ended. Directory and variables are those from before it.]`;
+}

@@ -1,0 +1,214 @@
+import { expect, it } from 'vitest';
+import { isReadOrBuild } from '../../../../src/service/agents/model/known-commands.ts';
+import type { ToolStep } from '../../../../src/service/base/steps.ts';
+
+const FOLDER = '/home/me/work/app';
+
+function runs(step: object, current = FOLDER): boolean {
+  return isReadOrBuild({ thought: '', ...step } as ToolStep, FOLDER, current);
+}
+
+const RUN = [
+  'ls',
+  'ls -la src',
+  'pwd && ls -A | head -n 20',
+  'cd src && grep -rn "foo\\|bar" --include=\'*.ts\' . | head -50',
+  `cd ${FOLDER} && git status`,
+  `cat ${FOLDER}/README.md`,
+  'cat src/*.ts ./*.md',
+  "sed -n '1,80p' src/a.ts",
+  'find . -name "*.py" -type f',
+  'git log --oneline -5; git diff HEAD~1',
+  'git --no-pager show HEAD:src/a.ts',
+  'git branch -a',
+  'npm test 2>&1 | tail -50',
+  'npm run build',
+  'npm run -s test',
+  'make',
+  'make -j4 all',
+  'make -j 4 check',
+  'pytest -x -q "tests/test_a.py::test_b[1]"',
+  'python3 -m pytest -k "a and not b" tests',
+  'python -m unittest',
+  'cargo test --workspace 2>/dev/null',
+  'go test -run TestA -count=1 ./...',
+  'go vet ./...\ngo build ./...',
+  'node --test test/a.test.js',
+  './gradlew test',
+  'mvn package',
+  "cat 'a file.txt' übung.md",
+];
+
+const ASK = [
+  'ls; rm -rf ~',
+  'ls\nrm -rf ~',
+  'ls & rm x',
+  'cat $(cat secret)',
+  'cat `cat secret`',
+  'cat "$(id)"',
+  'cat "$HOME/x"',
+  'cat <(id)',
+  'cat << E\nx\nE',
+  'cat <<< x',
+  'ls > out',
+  'ls >> out',
+  'ls 2> out',
+  'ls 2>&1x',
+  'ls 2>/dev/nullx',
+  '(rm x)',
+  '{ rm x; }',
+  'if true; then rm x; fi',
+  'ls # x',
+  'ls \\; rm x',
+  "cat $'\\x2fetc/passwd'",
+  'cat {/etc/passwd,x}',
+  'A=1 ls',
+  'env X=1 sh',
+  'env',
+  'sh x.sh',
+  'eval ls',
+  'exec ls',
+  'xargs rm',
+  'ls | sh',
+  'ls | xargs rm',
+  'constructor',
+  '/bin/ls',
+  './script',
+  'cat /etc/passwd',
+  'cat ~/.ssh/id_rsa',
+  'cat --file=/etc/passwd',
+  'grep -f/etc/passwd x',
+  'grep x ../other',
+  'cat src/../../x',
+  `cat ${FOLDER}/../x`,
+  `cat ${FOLDER}2/x`,
+  'cat .*/x',
+  'cat .?/x',
+  'cd',
+  'cd -',
+  'cd ..',
+  'cd ~',
+  'find . -delete',
+  'find . -exec rm {} +',
+  'find . -fprintf x y',
+  'find . -okdir rm',
+  'find . -del*',
+  "find . ''-del*",
+  'find *',
+  'sed -i s/a/b/ x',
+  "sed -n '1w x' y",
+  "sed -n '1e id' y",
+  "sed -n '1,2p' x -i",
+  "sed -n '1p ;1e id' y",
+  "sed -n '1p ;w x' y",
+  "sed -n '1p\n1e id' y",
+  "sed '-n 1p' '1e id' y",
+  'sort -o x y',
+  'sort -uo x y',
+  'sort --compress-prog=x y',
+  'rg --pre x y',
+  'tree -o x',
+  'awk 1 x',
+  'uniq a b',
+  'tee x',
+  'rm x',
+  'git -c core.pager=x log',
+  'git -C /x log',
+  'git --git-dir=x log',
+  'git --exec-path=x status',
+  'git diff --output=x',
+  'git diff --outp x',
+  'git grep -Ox y',
+  'git grep -nOx y',
+  'git grep --open-files-in-pager=x y',
+  'git log --ext-diff',
+  'git branch -D x',
+  'git branch x',
+  'git tag x',
+  'git checkout .',
+  'git push',
+  'cd src && git status',
+  `cd ${FOLDER} && cd src && git status`,
+  'cd src; git log',
+  'git config core.pager x',
+  'make SHELL=x',
+  'make -f x',
+  "make --eval 'x:;id'",
+  "make --eval='x:;id'",
+  'make S*',
+  'make install',
+  'make test deploy',
+  'make -l test install',
+  'ninja install',
+  'npm publish',
+  'npm run deploy',
+  'npm run --lib build deploy',
+  'npm --lib test publish',
+  'yarn run rimraf src',
+  './gradlew build publish',
+  'mvn package deploy',
+  'pytest @options',
+  'npm install',
+  'npm test --script-shell=x',
+  'npm test -- --reporter x',
+  'npx vitest',
+  'cargo run',
+  'cargo test --config x',
+  'cargo +nightly build',
+  'go run .',
+  'go test -exec x',
+  'go build -toolexec x',
+  'go vet -vettool=x',
+  'node x.js',
+  'node --test --import data:x',
+  'node -e 1',
+  'mvn package a:b:run',
+  'python x.py',
+  'python -c 1',
+  'python -m pip install x',
+  'pytest -p x',
+  'pytest --basetemp=x',
+  'curl https://example.com',
+  'pip install x',
+  `ls ${'x'.repeat(3000)}`,
+];
+
+it.each(RUN)('%j reads or builds', (command) => {
+  expect(runs({ type: 'terminal', command })).toBe(true);
+});
+
+it.each(ASK)('%j needs a confirmation', (command) => {
+  expect(runs({ type: 'terminal', command })).toBe(false);
+});
+
+it('git may read at the top of the workspace, where no folder of its files is the repository', () => {
+  const terminal = (command: string) => ({ type: 'terminal', command });
+  expect(runs(terminal('git status'), `${FOLDER}/src`)).toBe(false);
+  expect(runs(terminal(`cd ${FOLDER} && git status`), `${FOLDER}/src`)).toBe(true);
+  expect(runs(terminal('ls'), `${FOLDER}/src`)).toBe(true);
+});
+
+it('a command needs a confirmation after one that has left the workspace', () => {
+  for (const command of ['ls', 'cat x', 'make', `cd ${FOLDER} && ls`])
+    expect(runs({ type: 'terminal', command }, '/home/me')).toBe(false);
+});
+
+it('a file of the workspace may be viewed; an edit, input and a tool of a server are not known', () => {
+  const edit = { type: 'edit', command: 'view' };
+  expect(runs({ ...edit, path: 'src/a.ts' })).toBe(true);
+  expect(runs({ ...edit, path: `${FOLDER}/src/a.ts` })).toBe(true);
+  for (const path of ['/etc/passwd', '~/x', '$HOME/.ssh/id', '${HOME}/x', '../x'])
+    expect(runs({ ...edit, path })).toBe(false);
+  expect(runs({ ...edit, command: 'create', path: 'a', file_text: '' })).toBe(false);
+  const input = { type: 'terminal', is_input: true };
+  expect(['', 'C-c', 'ls', 'yes'].map((command) => runs({ ...input, command }))).toEqual([
+    ...[true, true],
+    ...[false, false],
+  ]);
+  expect(runs({ type: 'mcp', name: 'x', data: {} })).toBe(false);
+});
+
+it('a long hostile text is judged in linear time', () => {
+  for (const part of ['a', '"', "'", 'a:', '=', '../', ' ', '-'])
+    expect(runs({ type: 'terminal', command: `cat ${part.repeat(1900)}$` })).toBe(false);
+});
