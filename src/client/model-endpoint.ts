@@ -135,8 +135,11 @@ export class ModelEndpoint {
     const [first = {}, ...others] = bodies(model);
     let answer = await post(first);
     for (const body of others) if (answer.status === 400) answer = await post(body);
-    const { status, body } = answer;
-    if (status < 300 && isRecord(body) && Array.isArray(body[member])) return;
+    const { status, body, contentType } = answer;
+    // Some endpoints stream each answer.
+    const isAnswer =
+      contentType === 'text/event-stream' || (isRecord(body) && Array.isArray(body[member]));
+    if (status < 300 && isAnswer) return;
     throw await this.#refusal(answer, model);
   }
 

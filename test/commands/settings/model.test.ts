@@ -110,6 +110,11 @@ describe('settings set of a model on the local service of this machine', () => {
     });
   });
 
+  it('takes an endpoint that streams each answer', async () => {
+    routes[CHAT] = { text: 'data: {"choices":[]}\n\ndata: [DONE]\n\n', type: 'text/event-stream' };
+    await set(`llm_model=large llm_base_url=${endpoint.url}/v1`);
+  });
+
   it('calls another model with the key that is stored', async () => {
     await set('llm_model=large');
     expect(calls()).toEqual([[CHAT, 'Bearer sk-one']]);

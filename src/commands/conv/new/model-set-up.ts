@@ -37,7 +37,7 @@ export async function setUpModel(ctx: Context, { settings }: Server): Promise<vo
   let called = await callModel(ctx, endpoint, model);
   while (typeof called !== 'string') {
     const part = await askWhatToChange(ctx, endpoint, called);
-    if (part === 'nothing') throw called;
+    if (part === 'nothing, stop here') throw called;
     if (part === 'key') endpoint = await askForKey(ctx, endpoint);
     if (part === 'URL') endpoint = await askForEndpoint(ctx, found, endpoint);
     if (part !== 'key') model = await askForName(ctx, endpoint, model);
@@ -185,7 +185,7 @@ async function askWhatToChange(
   ctx: Context,
   { key }: Endpoint,
   { kind, message, details }: AppError,
-): Promise<'key' | 'model' | 'URL' | 'nothing'> {
+): Promise<'key' | 'model' | 'URL' | 'nothing, stop here'> {
   const isOfKey = kind === 'auth';
   await ctx.warn(isOfKey ? message : [message, details.hint].filter(Boolean).join('; '));
   if (isOfKey && key === null) return 'key';
@@ -194,7 +194,10 @@ async function askWhatToChange(
     await ctx.terminal.prompt()
   ).select({
     message: 'What do you want to change?',
-    choices: (['key', 'model', 'URL', 'nothing'] as const).map((value) => ({ value, name: value })),
+    choices: (['key', 'model', 'URL', 'nothing, stop here'] as const).map((value) => ({
+      value,
+      name: value,
+    })),
     default: isOfKey ? 'key' : cause,
   });
 }

@@ -290,12 +290,12 @@ describe('conv new without a message and without a model, on a terminal', () => 
         `${question} nothing listens at 127.0.0.1:9 (connection refused)`,
         'Key (empty: none)',
         'Model [small | large]',
-        'What do you want to change? [key | model | URL | nothing]',
+        'What do you want to change? [key | model | URL | nothing, stop here]',
         expect.stringContaining('Where is the model?'),
         question,
         'Key (empty: none)',
         'Model [small | large]',
-        'What do you want to change? [key | model | URL | nothing]',
+        'What do you want to change? [key | model | URL | nothing, stop here]',
         'Key (empty: none)',
       ]);
       expect(asked.err).toContain('refuses the key');
