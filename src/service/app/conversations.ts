@@ -3,7 +3,7 @@ import path from 'node:path';
 import { noMetrics, shownMetrics } from '../storage/conversation-state.ts';
 import type { ConversationRow } from '../storage/conversations.ts';
 import { deleteEventLog, eventLogFile } from '../storage/event-log.ts';
-import type { SandboxRow } from '../storage/sandboxes.ts';
+import { agentUrl, type SandboxRow } from '../storage/sandboxes.ts';
 import type { AgentAnswer, AgentRequest } from '../sandboxes/agent-client.ts';
 import { SandboxUnavailable } from '../sandboxes/supervisor.ts';
 import type { HttpError } from '../http/answer.ts';
@@ -15,7 +15,7 @@ export function sandboxOf(
   row: ConversationRow,
   { store }: Pick<AppContext, 'store'>,
 ): { sandbox: SandboxRow | null; state: SandboxState } {
-  const sandbox = row.sandbox_id === null ? null : store.sandboxes.get(row.sandbox_id);
+  const sandbox = store.sandboxes.get(row.sandbox_id);
   const ofStart = { starting: 'STARTING', failed: 'ERROR', ready: null } as const;
   return { sandbox, state: ofStart[row.start_state] ?? sandbox?.status ?? 'MISSING' };
 }
@@ -44,7 +44,7 @@ export function conversationRecord(
   context: AppContext,
 ): Record<string, unknown> {
   const { sandbox, state } = sandboxOf(row, context);
-  const isReachable = state === 'RUNNING' && sandbox?.port != null;
+  const url = state === 'RUNNING' ? agentUrl(sandbox) : null;
   return {
     ...sharedMembers(row, context),
     trigger: row.trigger,
@@ -58,11 +58,9 @@ export function conversationRecord(
     sandbox_status: state,
     // A run whose sandbox stopped during it has no status, as on genuine servers.
     execution_status:
-      !isReachable && row.execution_status === 'running' ? null : row.execution_status,
-    conversation_url: isReachable
-      ? `http://127.0.0.1:${sandbox.port}/api/conversations/${row.id}`
-      : null,
-    session_api_key: isReachable ? sandbox.session_api_key : null,
+      url === null && row.execution_status === 'running' ? null : row.execution_status,
+    conversation_url: url && `${url}/api/conversations/${row.id}`,
+    session_api_key: url && sandbox?.session_api_key,
     acp_server: null,
     launched_agent_profile: null,
   };

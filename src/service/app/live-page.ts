@@ -148,11 +148,11 @@ export async function workspacePatch(
   { store, supervisor }: AppContext,
   row: ConversationRow,
 ): Promise<string | null> {
-  const { sandbox_id: id, base_commit: ref } = row;
-  const sandbox = id === null ? null : store.sandboxes.get(id);
+  const { base_commit: ref } = row;
+  const sandbox = store.sandboxes.get(row.sandbox_id);
   const folder = workspacePath(row, '.');
   if (sandbox?.status === 'RUNNING') {
-    const query = { path: folder, ...(ref === null ? {} : { ref }) };
+    const query = { path: folder, ...(ref && { ref }) };
     const sent = supervisor.send(sandbox.id, { method: 'GET', path: '/api/file/archive', query });
     const answer = await sent.catch(() => null);
     return answer?.status === 200 ? answer.body.toString('utf8') : null;
@@ -228,10 +228,9 @@ export function pageFacts(
     reason: failureReason(row, status, events),
     waiting_for: WAITING_FOR[status] ?? null,
     cost_usd: accumulated_cost,
-    tokens:
-      usage === undefined ? null : { input: usage.prompt_tokens, output: usage.completion_tokens },
+    tokens: usage ? { input: usage.prompt_tokens, output: usage.completion_tokens } : null,
     model: row.llm_model,
-    repository: row.repository === null ? null : shownRepository(row.repository),
+    repository: row.repository && shownRepository(row.repository),
     branch: row.branch,
     created_at: row.created_at,
     updated_at: row.updated_at,
@@ -251,8 +250,8 @@ export class EventReader {
     const { conversations, sandboxes } = context.store;
     this.#context = context;
     this.#id = id;
-    const sandboxId = conversations.get(id)?.sandbox_id ?? '';
-    this.#sandboxKey = sandboxes.get(sandboxId)?.session_api_key ?? '';
+    const sandbox = sandboxes.get(conversations.get(id)?.sandbox_id ?? null);
+    this.#sandboxKey = sandbox?.session_api_key ?? '';
   }
 
   last(): number {

@@ -50,64 +50,47 @@ export function repositorySource(
   provider: Provider | null,
   host: string | null,
 ): RepositorySource {
-  if (/^-|[\u0000-\u001f\u007f]/.test(given)) {
+  const shown = shownRepository(given);
+  if (/^-|[\u0000-\u001f\u007f]/.test(given))
+    throw new RepositoryError(`'${cut(shown, 100)}' is not the name of a repository`);
+  const form = repositoryForm(given);
+  if (form === null) throw formError(given, shown);
+  if (form === 'path' && !existsSync(given))
+    throw new RepositoryError(`the repository ${given} does not exist`);
+  const base = provider && providerBase(provider, host);
+  const { url, credentials } =
+    form === 'name'
+      ? { url: urlOf(given, provider, base), credentials: null }
+      : splitCredentials(given);
+  // A token goes to the host it was given for, whatever the request names.
+  const isOfHost = base !== null && url.toLowerCase().startsWith(`${base.toLowerCase()}/`);
+  return {
+    url,
+    isLocal: form === 'path' || /^file:/i.test(given),
+    name: folderName(given),
+    origin: isOfHost ? base : null,
+    credentials,
+  };
+}
+
+function formError(given: string, shown: string): RepositoryError {
+  const [, scheme] = /^([a-z][a-z0-9+.-]*):(?:.*:)?\/\//i.exec(given) ?? [];
+  const why = `'${cut(shown, 200)}' is not an absolute path, a URL or owner/name`;
+  return new RepositoryError(scheme ? `git may not clone over '${scheme}' here` : why);
+}
+
+/** Of the repository `owner/name` at a host. */
+function urlOf(name: string, provider: Provider | null, base: string | null): string {
+  if (provider === null) {
     throw new RepositoryError(
-      `'${cut(shownRepository(given), 100)}' is not the name of a repository`,
+      `'${name}' names no host: give its git_provider, a URL or an absolute path`,
     );
   }
-  const base = provider === null ? null : providerBase(provider, host);
-  const source = {
-    url: given,
-    isLocal: false,
-    name: folderName(given),
-    origin: null,
-    credentials: null,
-  };
-  switch (repositoryForm(given)) {
-    case 'path':
-      if (!existsSync(given)) throw new RepositoryError(`the repository ${given} does not exist`);
-      return { ...source, isLocal: true };
-    case 'scp':
-      return source;
-    case 'url': {
-      const { url, credentials } = splitCredentials(given);
-      // A token goes to the host it was given for, whatever the request names.
-      const isThere = base !== null && url.toLowerCase().startsWith(`${base.toLowerCase()}/`);
-      return {
-        ...source,
-        url,
-        credentials,
-        isLocal: /^file:/i.test(given),
-        origin: isThere ? base : null,
-      };
-    }
-    case 'name': {
-      if (provider === null) {
-        throw new RepositoryError(
-          `'${given}' names no host: give its git_provider, a URL or an absolute path`,
-        );
-      }
-      if (base === null)
-        throw new RepositoryError(`the host of ${provider} is not known: give a URL`);
-      return { ...source, url: `${base}/${pathAt(provider, given)}`, origin: base };
-    }
-    case null:
-      throw formError(given);
-  }
-}
-
-function formError(given: string): RepositoryError {
-  const [, scheme] = /^([a-z][a-z0-9+.-]*):(?:.*:)?\/\//i.exec(given) ?? [];
-  if (scheme !== undefined) return new RepositoryError(`git may not clone over '${scheme}' here`);
-  const shown = cut(shownRepository(given), 200);
-  return new RepositoryError(`'${shown}' is not an absolute path, a URL or owner/name`);
-}
-
-function pathAt(provider: Provider, name: string): string {
+  if (base === null) throw new RepositoryError(`the host of ${provider} is not known: give a URL`);
   const parts = name.split('/').map(encodeURIComponent);
-  if (provider !== 'azure_devops') return `${parts.join('/')}.git`;
+  if (provider !== 'azure_devops') return `${base}/${parts.join('/')}.git`;
   if (parts.length === 3) parts.splice(2, 0, '_git');
-  return parts.join('/');
+  return `${base}/${parts.join('/')}`;
 }
 
 /** A user without a password is not a secret and stays in the URL. */

@@ -26,6 +26,12 @@ export interface SandboxRow {
   last_active_at: string;
 }
 
+/** The URL of its agent server; null: it does not run. */
+export function agentUrl(sandbox: SandboxRow | null): string | null {
+  const isUp = sandbox?.status === 'RUNNING' && sandbox.port !== null;
+  return isUp ? `http://127.0.0.1:${sandbox.port}` : null;
+}
+
 export class SandboxStore extends Table<SandboxRow> {
   constructor(sql: Sql) {
     super(sql, 'sandboxes', { json: ['mounts'], flags: ['fell_back'] });

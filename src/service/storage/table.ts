@@ -27,8 +27,9 @@ export class Table<Row extends { id: string }> {
     this.sql.run(`INSERT INTO ${this.#name} (${names.join(', ')}) VALUES (${marks})`, ...values);
   }
 
-  get(id: string): Row | null {
-    return this.select('WHERE id = ?', id)[0] ?? null;
+  get(id: string | null): Row | null {
+    const [row = null] = id === null ? [] : this.select('WHERE id = ?', id);
+    return row;
   }
 
   /** Writes the members that are given; null clears one. Throws for one without a column. */

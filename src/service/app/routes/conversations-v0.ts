@@ -12,6 +12,7 @@ import {
   type ConversationFilter,
   type ConversationRow,
 } from '../../storage/conversations.ts';
+import { agentUrl } from '../../storage/sandboxes.ts';
 import type { AppContext } from '../context.ts';
 import { removeConversation, sandboxOf } from '../conversations.ts';
 import * as records from '../records.ts';
@@ -225,35 +226,39 @@ function answer(conversation_id: string, message: string | null, conversation_st
 
 function conversationInfo(row: ConversationRow, context: AppContext): unknown {
   const { sandbox, state } = sandboxOf(row, context);
-  const [status, runtimeStatus] = STATUSES[state];
-  const isV1 = row.dialect === 'V1';
-  const isRunning = state === 'RUNNING';
+  const [status, runtime_status] = STATUSES[state];
+  const path = state === 'RUNNING' ? `/api/conversations/${row.id}` : null;
   // A conversation of V1 is reached at its agent server, one of V0 at this server.
-  const agent = isV1 && isRunning ? sandbox : null;
-  const origin = agent === null ? '' : `http://127.0.0.1:${agent.port}`;
+  const agent = path && {
+    runtime_status: 'STATUS$READY',
+    url: `${agentUrl(sandbox)}${path}`,
+    session_api_key: sandbox?.session_api_key,
+  };
+  const ofV1 = { sandbox_id: row.sandbox_id, local_agent_state: undefined, ...agent };
   return {
     conversation_id: row.id,
     title: row.title ?? defaultTitle(row.id),
     last_updated_at: row.updated_at,
     status,
-    runtime_status: agent === null ? runtimeStatus : 'STATUS$READY',
+    runtime_status,
     selected_repository: row.repository,
     selected_branch: row.branch,
     git_provider: row.git_provider,
     trigger: row.trigger,
     num_connections: 0,
-    url: isRunning ? `${origin}/api/conversations/${row.id}` : null,
-    session_api_key: agent?.session_api_key ?? null,
+    url: path,
+    session_api_key: null,
     created_at: row.created_at,
     pr_number: row.pr_number,
     conversation_version: row.dialect,
     sub_conversation_ids: context.store.conversations.childrenOf(row.id),
     public: row.public,
-    sandbox_id: isV1 ? row.sandbox_id : null,
+    sandbox_id: null,
     // Sent by the local service only. Without V1 no route takes the id of a sandbox.
     local_sandbox_id: context.api === 'v0' ? undefined : row.sandbox_id,
-    local_agent_state: isV1 ? undefined : (SHOWN_STATES[row.execution_status ?? ''] ?? null),
+    local_agent_state: SHOWN_STATES[row.execution_status ?? ''] ?? null,
     local_base_commit: row.base_commit ?? undefined,
+    ...(row.dialect === 'V1' && ofV1),
   };
 }
 

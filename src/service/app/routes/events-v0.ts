@@ -32,13 +32,50 @@ const LETTERS: Record<string, string> = { ADDED: 'A', UPDATED: 'M', DELETED: 'D'
 
 const RESPOND = 'events/respond_to_confirmation';
 /** For each `agent_state`: the route of the agent server, and its body. */
-const ROUTES = new Map<string, [route: string, json: object]>([
+const STATES = new Map<string, [route: string, json: object]>([
   ['paused', ['pause', {}]],
   ['stopped', ['interrupt', {}]],
   ['running', ['run', {}]],
   ['user_confirmed', [RESPOND, { accept: true, reason: 'Accepted by the user' }]],
   ['user_rejected', [RESPOND, { accept: false, reason: 'Rejected by the user' }]],
 ]);
+
+/** The route of the agent server, and its body. */
+type Act = (
+  row: ConversationRow,
+  args: v.InferOutput<typeof v0.eventPost>['args'],
+  context: AppContext,
+) => [path: string, json: object];
+
+const ACTIONS = new Map<string, Act>(
+  Object.entries({
+    message({ id }, { content: text, image_urls: images }) {
+      if (typeof text !== 'string') throw refuse(400, 'A message needs args.content');
+      const all: unknown[] = Array.isArray(images) ? images : [];
+      const image_urls = all.filter((url) => typeof url === 'string');
+      const image = image_urls.length === 0 ? [] : [{ type: 'image', image_urls }];
+      const content = [{ type: 'text', text }, ...image];
+      return [`/api/conversations/${id}/events`, { role: 'user', content, run: true }];
+    },
+    run({ id }, { command }) {
+      if (typeof command !== 'string') throw refuse(400, 'A run needs args.command');
+      return [`/local/conversations/${id}/user_command`, { command }];
+    },
+    change_agent_state(row, { agent_state }, { logs }) {
+      const state = String(agent_state);
+      const [route, json] = STATES.get(state) ?? [];
+      if (route === undefined || json === undefined)
+        throw refuse(400, `agent_state cannot be set to '${cut(state, 50)}'`);
+      if (route === RESPOND) {
+        // The log may be ahead of the store. A genuine server accepts this in any state.
+        const inLog = logs.read(row, (log) => log.read('state')?.execution_status);
+        if ((inLog ?? row.execution_status) !== 'waiting_for_confirmation')
+          throw refuse(409, 'No action waits for a confirmation');
+      }
+      return [`/api/conversations/${row.id}/${route}`, json];
+    },
+  } satisfies Record<string, Act>),
+);
 
 const ofAgent = v.union([refusal, v.object({ success: v.boolean(), error: v.string() })]);
 const inWorkspace = v.union([refusal, errorMessage]);
@@ -79,7 +116,14 @@ export const eventRoutesV0: readonly Route<AppContext>[] = [
         const error = `Error adding message to conversation: no_conversation:${id}`;
         return new HttpError(409, { success: false, error });
       });
-      const answer = await send(context, row, requestOf(context, row, body));
+      const act = ACTIONS.get(body.action);
+      if (act === undefined) {
+        const taken = 'message, run and change_agent_state';
+        const given = cut(body.action, 50);
+        throw refuse(400, `The local service takes the actions ${taken}, not '${given}'`);
+      }
+      const [route, json] = act(row, body.args, context);
+      const answer = await send(context, row, { method: 'POST', path: route, json });
       if (answer.status < 400) return { success: true };
       const isPassedOn = answer.status < 500 || answer.status === 507;
       const error = textOf(answer);
@@ -172,50 +216,4 @@ async function readGit(
   const answer = await readFile(context, conversation, path, file);
   if (answer.status === 200) return jsonOf(answer);
   throw new HttpError(answer.status < 500 ? answer.status : 502, { error: textOf(answer) });
-}
-
-function requestOf(
-  context: AppContext,
-  row: ConversationRow,
-  { action, args }: v.InferOutput<typeof v0.eventPost>,
-): AgentRequest {
-  const post = (path: string, json: object): AgentRequest => ({ method: 'POST', path, json });
-  const at = `/api/conversations/${row.id}`;
-  switch (action) {
-    case 'message': {
-      const { content: text, image_urls: images } = args;
-      if (typeof text !== 'string') throw refuse(400, 'A message needs args.content');
-      const all: unknown[] = Array.isArray(images) ? images : [];
-      const image_urls = all.filter((url) => typeof url === 'string');
-      const image = image_urls.length === 0 ? [] : [{ type: 'image', image_urls }];
-      const content = [{ type: 'text', text }, ...image];
-      return post(`${at}/events`, { role: 'user', content, run: true });
-    }
-    case 'run': {
-      const { command } = args;
-      if (typeof command !== 'string') throw refuse(400, 'A run needs args.command');
-      return post(`/local/conversations/${row.id}/user_command`, { command });
-    }
-    case 'change_agent_state': {
-      const state = String(args.agent_state);
-      const change = ROUTES.get(state);
-      if (change === undefined)
-        throw refuse(400, `agent_state cannot be set to '${cut(state, 50)}'`);
-      const [route, json] = change;
-      // A genuine server accepts this in any state.
-      if (route === RESPOND && !awaitsConfirmation(context, row))
-        throw refuse(409, 'No action waits for a confirmation');
-      return post(`${at}/${route}`, json);
-    }
-    default: {
-      const taken = 'message, run and change_agent_state';
-      throw refuse(400, `The local service takes the actions ${taken}, not '${cut(action, 50)}'`);
-    }
-  }
-}
-
-/** The log may be ahead of the store. */
-function awaitsConfirmation({ logs }: AppContext, row: ConversationRow): boolean {
-  const inLog = logs.read(row, (log) => log.read('state')?.execution_status);
-  return (inLog ?? row.execution_status) === 'waiting_for_confirmation';
 }

@@ -9,7 +9,7 @@ import { customSecret, pageOf, refused, success } from '../../http/records.ts';
 import { assertFew, listPage, timePage } from '../../http/request.ts';
 import { route, type Route } from '../../http/route.ts';
 import { isSpecName, sandboxSpecs } from '../../sandboxes/specs.ts';
-import type { SandboxRow, SandboxStore } from '../../storage/sandboxes.ts';
+import { agentUrl, type SandboxRow, type SandboxStore } from '../../storage/sandboxes.ts';
 import type { AppContext } from '../context.ts';
 import * as records from '../records.ts';
 import { secretValue, shownSecrets, userSecrets } from '../../settings/user-secrets.ts';
@@ -42,7 +42,7 @@ export const sandboxRoutes: readonly Route<AppContext>[] = [
     handle({ store }, { query: { id: ids } }) {
       assertFew(ids, MAX_IDS, 'sandboxes');
       const rows = ids.map((id) => store.sandboxes.get(id));
-      return rows.map((row) => (row === null ? null : sandboxRecord(row)));
+      return rows.map((row) => row && sandboxRecord(row));
     },
   }),
   route('GET /api/v1/sandboxes/search', {
@@ -137,17 +137,15 @@ export function sandboxOfKey(c: Context, sandboxes: SandboxStore): SandboxRow {
 }
 
 function sandboxRecord(row: SandboxRow): unknown {
-  const isRunning = row.status === 'RUNNING' && row.port !== null;
+  const url = agentUrl(row);
   return {
     id: row.id,
     created_by_user_id: null,
     sandbox_spec_id: row.isolation,
     status: row.status,
     status_detail: row.status_detail,
-    session_api_key: isRunning ? row.session_api_key : null,
-    exposed_urls: isRunning
-      ? [{ name: 'AGENT_SERVER', url: `http://127.0.0.1:${row.port}`, port: row.port }]
-      : null,
+    session_api_key: url && row.session_api_key,
+    exposed_urls: url && [{ name: 'AGENT_SERVER', url, port: row.port }],
     created_at: row.created_at,
     last_active_at: row.last_active_at,
   };

@@ -85,41 +85,42 @@ const BEGIN = 'Replay the recorded trajectory.';
 
 /** Throws StartRefused, and SpecRefused for a spec that does not work on this machine. */
 export function startFromV1(body: AppConversationStart, around: Surroundings): StartRequest {
-  const { secrets, replay_json: replay, pr_number } = body;
+  const { secrets, replay_json, pr_number, workspace_commit: filesFrom = null } = body;
   const { conversation_id: conversationId = null, sandbox_id: sandboxId = null } = body;
   const { selected_branch: branch = null, selected_repository: cloneFrom = null } = body;
-  const { git_provider: provider = null, confirmation_policy = null, trigger = null } = body;
+  const { git_provider: provider = null, trigger = null } = body;
   const { parent_conversation_id: parent_id = null, public: isPublic = null } = body;
-  const settings = readSettings(around.store.documents);
-  const model = body.llm_model ?? textAt(settings, 'llm.model');
-  const isServed = endpointOf({ model, base_url: textAt(settings, 'llm.base_url') }) !== null;
-  const isKnown =
-    conversationId !== null &&
-    around.store.conversations.get(conversationId)?.start_state === 'ready';
-  const { steps, userMessage } = replayOf(replay, isKnown, around, { model, isServed });
-  const spec = specOf(body.sandbox_spec_id ?? settings.plain.default_sandbox_spec_id ?? null);
-  if (spec !== null) assertSpecWorks(spec, around.specs);
-  if (steps === null) {
-    const sandbox = sandboxId === null ? null : around.store.sandboxes.get(sandboxId);
-    assertModelMayRun({ named: spec, sandbox }, around.specs);
-  }
+  const { confirmation_policy: confirmationPolicy = null } = body;
+  const { system_message_suffix: instructions = null } = body;
+  const { store, specs } = around;
+  const settings = readSettings(store.documents);
+  const llm_model = body.llm_model ?? textAt(settings, 'llm.model');
+  const recorded = replay_json == null ? null : readReplay(replay_json);
+  const replay = recorded
+    ? recorded.steps
+    : stepsWithoutReplay(conversationId, around, {
+        model: llm_model,
+        base_url: textAt(settings, 'llm.base_url'),
+      });
+  const spec = specOf(body.sandbox_spec_id ?? settings.plain.default_sandbox_spec_id, specs);
+  if (replay === null)
+    assertModelMayRun({ named: spec, sandbox: store.sandboxes.get(sandboxId) }, specs);
   if (branch !== null && !isBranchName(branch)) {
     const message = `'${cut(branch, 100)}' is not a valid branch name`;
     throw new StartRefused(message, 'CONFIGURATION$BRANCH_INVALID', 'selected_branch');
   }
-  const repository = cloneFrom === null ? null : shownRepository(cloneFrom);
-  const { system_message_suffix: instructions = null } = body;
+  const repository = cloneFrom && shownRepository(cloneFrom);
   return {
     conversationId,
     sandboxId,
     spec,
-    message: messageOf(body, userMessage),
-    replay: steps,
+    message: messageOf(body, recorded?.message),
+    replay,
     instructions,
     mcp: null,
-    confirmationPolicy: confirmation_policy,
+    confirmationPolicy,
     cloneFrom,
-    filesFrom: body.workspace_commit ?? null,
+    filesFrom,
     dependencies: body.workspace_dependencies !== false,
     provider,
     secrets: secrets ?? {},
@@ -132,13 +133,16 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
       git_provider: provider,
       trigger,
       pr_number,
-      llm_model: model,
+      llm_model,
     },
     echo: echoOf(body, repository),
   };
 }
 
-function messageOf(body: AppConversationStart, recorded: string | null): StartRequest['message'] {
+function messageOf(
+  body: AppConversationStart,
+  recorded: string | null | undefined,
+): StartRequest['message'] {
   const { initial_message: message, suggested_task: task } = body;
   if (message != null && message.content.length > 0)
     return { role: message.role, content: message.content };
@@ -171,10 +175,14 @@ function textAt(settings: StoredSettings, path: string): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-function specOf(spec: unknown): SandboxSpecName | null {
-  if (spec === null || (typeof spec === 'string' && isSpecName(spec))) return spec;
-  const message = `unknown sandbox spec '${String(spec)}'`;
-  throw new StartRefused(message, 'SANDBOX$UNKNOWN_SPEC', 'sandbox_spec_id');
+function specOf(spec: unknown, specs: SpecChoice): SandboxSpecName | null {
+  if (spec == null) return null;
+  if (typeof spec !== 'string' || !isSpecName(spec)) {
+    const message = `unknown sandbox spec '${String(spec)}'`;
+    throw new StartRefused(message, 'SANDBOX$UNKNOWN_SPEC', 'sandbox_spec_id');
+  }
+  assertSpecWorks(spec, specs);
+  return spec;
 }
 
 /** Throws as startFromV1. */
@@ -191,17 +199,15 @@ export function startFromV0(
     ...same
   } = body;
   if (same.conversation_id != null && toHexId(same.conversation_id) === null) {
-    throw new StartRefused(
-      'conversation_id must be a UUID, with or without dashes',
-      'CONVERSATION$INVALID_ID',
-    );
+    const message = 'conversation_id must be a UUID, with or without dashes';
+    throw new StartRefused(message, 'CONVERSATION$INVALID_ID');
   }
   const asV1 = v.parse(appConversationStart, {
     conversation_id: same.conversation_id,
     initial_message: {
       content: [
         ...(text == null ? [] : [{ type: 'text', text }]),
-        ...(images == null || images.length === 0 ? [] : [{ type: 'image', image_urls: images }]),
+        ...(images?.length ? [{ type: 'image', image_urls: images }] : []),
       ],
     },
     replay_json: same.replay_json,
@@ -214,43 +220,38 @@ export function startFromV0(
   const { row, ...request } = startFromV1(asV1, around);
   return {
     ...request,
-    mcp: mcp == null ? null : fromV0(mcp, {}),
+    mcp: mcp ? fromV0(mcp, {}) : null,
     row: { ...row, dialect: 'V0' },
     echo: {},
   };
 }
 
-function replayOf(
-  text: string | null | undefined,
-  isKnown: boolean,
-  { defaultReplay }: Surroundings,
-  { model, isServed }: { model: string | null; isServed: boolean },
-): { steps: ReplayStep[] | null; userMessage: string | null } {
-  if (text != null) {
-    if (text.trim() === DEMO) return { steps: demoSteps(), userMessage: 'Show what you can do.' };
-    try {
-      const { steps, user_message: userMessage } = parseTrajectory(text);
-      return { steps, userMessage };
-    } catch (error) {
-      if (!(error instanceof ReplayError)) throw error;
-      throw new StartRefused(
-        `The replay cannot be used: ${error.message}`,
-        'REPLAY$INVALID',
-        'replay_json',
-      );
-    }
+/** `message`: the recorded one of the user. */
+function readReplay(text: string): { steps: ReplayStep[]; message: string | null } {
+  if (text.trim() === DEMO) return { steps: demoSteps(), message: 'Show what you can do.' };
+  try {
+    const { steps, user_message: message } = parseTrajectory(text);
+    return { steps, message };
+  } catch (error) {
+    if (!(error instanceof ReplayError)) throw error;
+    const message = `The replay cannot be used: ${error.message}`;
+    throw new StartRefused(message, 'REPLAY$INVALID', 'replay_json');
   }
+}
+
+/** Of a request that names no replay. Null: an agent with a model. */
+function stepsWithoutReplay(
+  conversationId: string | null,
+  { store, defaultReplay }: Surroundings,
+  llm: { model: string | null; base_url: string | null },
+): ReplayStep[] | null {
   // The start of a conversation that exists returns it, and need not name its replay again.
-  if (isKnown) return { steps: [], userMessage: null };
-  // Without the recorded message: nothing begins before the first message of the client.
-  if (defaultReplay !== null) return { steps: defaultReplay, userMessage: null };
-  if (isServed) return { steps: null, userMessage: null };
+  if (store.conversations.get(conversationId)?.start_state === 'ready') return [];
+  if (defaultReplay !== null || endpointOf(llm) !== null) return defaultReplay;
+  const { model } = llm;
   const why =
     model === null ? 'no model (llm_model)' : `no URL for the model ${model} (llm_base_url)`;
-  const hint = endpointHint(model ?? '');
-  throw new StartRefused(
-    `The conversation has no replay ("demo" is built in), and the settings have ${why}.` +
-      (hint === null ? '' : ` ${hint}`),
-    'CONFIGURATION$SETTINGS_NOT_FOUND',
-  );
+  const replay = 'The conversation has no replay ("demo" is built in)';
+  const message = `${replay}, and the settings have ${why}. ${endpointHint(model ?? '') ?? ''}`;
+  throw new StartRefused(message.trim(), 'CONFIGURATION$SETTINGS_NOT_FOUND');
 }

@@ -17,7 +17,7 @@ import {
 } from '../../storage/conversations.ts';
 import { stateInLog } from '../../storage/event-logs.ts';
 import type { Store } from '../../storage/index.ts';
-import type { SandboxRow } from '../../storage/sandboxes.ts';
+import { agentUrl, type SandboxRow } from '../../storage/sandboxes.ts';
 import type { StartTaskRow } from '../../storage/start-tasks.ts';
 import type { Provider } from '../../../protocol/v1/requests.ts';
 import { withModel } from '../../base/model-config.ts';
@@ -159,14 +159,13 @@ export class Starter {
 
   /** A repeated start ends at the conversation that exists; its message is not sent again. */
   #repeat(task: StartTaskRow, { id, sandbox_id }: ConversationRow): void {
-    const sandbox = sandbox_id === null ? null : this.#options.store.sandboxes.get(sandbox_id);
-    const isUp = sandbox?.status === 'RUNNING' && sandbox.port !== null;
+    const sandbox = this.#options.store.sandboxes.get(sandbox_id);
     this.#step(task, {
       status: 'READY',
       detail: sandbox?.status_detail ?? null,
       app_conversation_id: id,
       sandbox_id,
-      agent_server_url: isUp ? `http://127.0.0.1:${sandbox.port}` : null,
+      agent_server_url: agentUrl(sandbox),
     });
   }
 
@@ -223,7 +222,7 @@ export class Starter {
       existsSync(path.join(supervisor.folders.workspace(sandboxId), cloned.folder, SETUP_SCRIPT));
     this.#step(task, {
       status: isSetUp ? 'RUNNING_SETUP_SCRIPT' : 'STARTING_CONVERSATION',
-      agent_server_url: `http://127.0.0.1:${sandbox.port}`,
+      agent_server_url: agentUrl(sandbox),
     });
     // The time before the first event: a conversation is not younger than what happened in it.
     const now = clock.stamp();
@@ -237,7 +236,7 @@ export class Starter {
       ...(isSetUp && { timeoutMs: SETUP_MS }),
       signal,
     });
-    if (answer.status !== 200 && answer.status !== 201) {
+    if (![200, 201].includes(answer.status)) {
       throw new SandboxUnavailable(
         `the conversation could not be started (HTTP ${answer.status}): ${textOf(answer)}`,
       );
@@ -250,9 +249,8 @@ export class Starter {
         throw new SandboxUnavailable('the conversation was deleted');
       const row = before ?? newConversation(id, request, 'ready', now);
       // What the worker reported before the row existed is in the log.
-      const { title, ...inLog } = stateInLog(supervisor.folders.events(sandboxId), id) ?? {
-        title: null,
-      };
+      const inLog = stateInLog(supervisor.folders.events(sandboxId), id);
+      const title = hasDefaultTitle(row) ? inLog?.title : null;
       const change = {
         start_state: 'ready' as const,
         start_detail: null,
@@ -261,7 +259,7 @@ export class Starter {
         base_commit: cloned?.commit ?? null,
         branch: cloned?.branch ?? request.row.branch,
         ...inLog,
-        ...(title !== null && hasDefaultTitle(row) ? { title } : {}),
+        title: title ?? row.title,
       };
       if (before === null) store.conversations.insert({ ...row, ...change });
       else store.conversations.update(id, change);
@@ -368,26 +366,28 @@ export function agentConversation(
 ): Record<string, unknown> {
   const { plain, agent, conversation: settings, mcp } = readSettings(documents);
   // As on genuine servers: without an analyzer each action counts as risky.
-  const analyzer = settings.security_analyzer ?? 'llm';
-  const confirmation =
-    analyzer === 'llm'
-      ? { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true }
-      : { kind: 'AlwaysConfirm' };
+  const [security_analyzer, confirmation] =
+    (settings.security_analyzer ?? 'llm') === 'llm'
+      ? [
+          { kind: 'LLMSecurityAnalyzer' },
+          { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true },
+        ]
+      : [null, { kind: 'AlwaysConfirm' }];
   const policy = settings.confirmation_mode === true ? confirmation : { kind: 'NeverConfirm' };
   return {
     conversation_id: id,
-    initial_message: request.message === null ? null : { ...request.message, run: true },
+    initial_message: request.message && { ...request.message, run: true },
     workspace: { working_dir: workingDir },
     max_iterations: settings.max_iterations ?? 500,
-    disabled_skills: plain.disabled_skills ?? null,
+    disabled_skills: plain.disabled_skills,
     confirmation_policy: request.confirmationPolicy ?? policy,
-    security_analyzer: analyzer === 'llm' ? { kind: 'LLMSecurityAnalyzer' } : null,
+    security_analyzer,
     secrets: { ...secrets.values(), ...request.secrets },
     ...(request.replay === null
       ? {
           agent: modelAgent(request, agent, mcp),
           llm_of_settings: true,
-          max_budget_per_task: plain.max_budget_per_task ?? null,
+          max_budget_per_task: plain.max_budget_per_task,
         }
       : { agent: { llm: { model: request.row.llm_model ?? 'replay' } }, replay: request.replay }),
   };
@@ -399,13 +399,10 @@ function modelAgent(
   agent: JsonObject,
   ofSettings: McpServers,
 ): object {
-  const { tools, condenser, tool_concurrency_limit } = agent;
+  const { llm, tools, condenser, tool_concurrency_limit } = agent;
   return {
     kind: 'Agent',
-    llm: withModel(
-      isJsonObject(agent['llm']) ? agent['llm'] : {},
-      row.llm_model ?? '',
-    ) as JsonObject,
+    llm: withModel(isJsonObject(llm) ? llm : {}, row.llm_model ?? ''),
     tools:
       Array.isArray(tools) && tools.length > 0
         ? tools
