@@ -44,7 +44,15 @@ export function declare(command: Command, ctx: Context): void {
   const root = command.parent as Command;
   root
     .command('__complete [words...]', { hidden: true })
-    .action(async (words: string[]) => printCandidates(words, root, ctx));
+    // Prints nothing on a failure: a shell inserts what it prints. The last word is incomplete.
+    .action(async (words: readonly string[]) => {
+      const last = (words.at(-1) ?? '').trim();
+      const all = await candidates(words.slice(0, -1), last, root, ctx).catch(() => []);
+      const lines = all
+        .filter((each) => each === FILES || each.word.startsWith(last))
+        .map(({ word, title }) => `${word}${title ? `\t${safeLine(title)}` : ''}\n`);
+      if (lines.length > 0) await ctx.out.raw(lines.join(''));
+    });
 }
 
 const NEWEST = 100;
@@ -57,20 +65,6 @@ interface Candidate {
 type Server = Awaited<ReturnType<Context['servers']['connect']>>;
 
 const FILES: Candidate = { word: ':files' };
-
-/** Prints nothing on a failure: a shell inserts what it prints. The last word is incomplete. */
-async function printCandidates(
-  words: readonly string[],
-  root: Command,
-  ctx: Context,
-): Promise<void> {
-  const last = (words.at(-1) ?? '').trim();
-  const all = await candidates(words.slice(0, -1), last, root, ctx).catch(() => []);
-  const lines = all
-    .filter((each) => each === FILES || each.word.startsWith(last))
-    .map(({ word, title }) => `${word}${title ? `\t${safeLine(title)}` : ''}\n`);
-  if (lines.length > 0) await ctx.out.raw(lines.join(''));
-}
 
 async function candidates(
   before: readonly string[],

@@ -44,7 +44,7 @@ const PROVIDERS: NamedItems<GitProvider> = {
     exits: ['conflict', 'unsupported'],
   },
   absent: (git_provider) => ({ git_provider, host: null }),
-  oneByOne: true,
+  concurrency: 1,
   remove: (server, name, { allowLoss }) =>
     server.git.disconnect(name, allowLoss ? 'allow' : 'refuse'),
 };

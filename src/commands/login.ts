@@ -32,7 +32,15 @@ export function declareLogin(command: Command, ctx: Context): void {
     )
     .option('--device', 'sign in in a browser, where the server can (the cloud)')
     .option('--no-check', 'store without a request to the server')
-    .action(async (name: string | undefined, options: LoginOptions) => login(name, options, ctx));
+    .action(async (argument: string | undefined, options: LoginOptions) => {
+      ctx.out.check(profileView, 'item');
+      const name = await signIn(nameOfProfile(argument, ctx), options, ctx);
+      if (name === null) return;
+      const store = await ctx.profiles.store();
+      await printProfile(ctx, store, name, name !== LOCAL);
+      if (name !== LOCAL) return await noticePrecedence(ctx, store, name);
+      await ctx.notice('the local service needs no login; use it with --profile local');
+    });
   explain(command, {
     notes: [
       'On a terminal acs prompts for what is missing; elsewhere the name and --base-url are ' +
@@ -60,20 +68,6 @@ export function declareLogin(command: Command, ctx: Context): void {
         'leave the key in a password manager',
     },
   });
-}
-
-async function login(
-  argument: string | undefined,
-  options: LoginOptions,
-  ctx: Context,
-): Promise<void> {
-  ctx.out.check(profileView, 'item');
-  const name = await signIn(nameOfProfile(argument, ctx), options, ctx);
-  if (name === null) return;
-  const store = await ctx.profiles.store();
-  await printProfile(ctx, store, name, name !== LOCAL);
-  if (name !== LOCAL) return await noticePrecedence(ctx, store, name);
-  await ctx.notice('the local service needs no login; use it with --profile local');
 }
 
 /** @returns the name of the stored profile, `local` where that was chosen, null in a dry run */
@@ -373,7 +367,39 @@ async function noticePrecedence(ctx: Context, store: ProfileStore, name: string)
 export function declareLogout(command: Command, ctx: Context): void {
   command
     .argument('[name]', 'name of the profile (default: the active one)')
-    .action(async (name: string | undefined) => logout(name, ctx));
+    .action(async (argument: string | undefined) => {
+      ctx.out.check(profileView, 'item');
+      const store = await ctx.profiles.store();
+      const name =
+        nameOfProfile(argument, ctx) ??
+        ctx.local.env.ACS_PROFILE?.trim() ??
+        (await store.defaultName());
+      if (!name)
+        throw new AppError('usage', 'no profile is active', {
+          hint: 'name one: acs logout <name>; `acs profile list` shows them',
+        });
+      const profile = await existing(store, name);
+      if (profile === null) {
+        await printProfile(ctx, store, LOCAL, false);
+        return await ctx.notice('the local service has no login; its key is its own');
+      }
+      const { key, ...rest } = profile;
+      const changed = key !== undefined;
+      if (ctx.globals.mode === 'dry-run') {
+        const what = changed
+          ? `would remove the stored key of "${name}"`
+          : `profile "${name}" has no stored key`;
+        return await printWouldDo(ctx, what);
+      }
+      if (changed) await store.put(rest);
+      await printProfile(ctx, store, name, changed);
+      const variable = KEY_VARIABLES.find((each) => ctx.local.env[each]);
+      const kept = '`acs profile delete` removes it';
+      if (profile.key_command !== undefined)
+        await ctx.notice(`profile "${name}" gets its key from a command, which is kept; ${kept}`);
+      else if (variable !== undefined)
+        await ctx.notice(`${variable} is set, and is used with profile "${name}" now`);
+    });
   explain(command, {
     notes: [
       'Without a name the profile is that of --profile, ACS_PROFILE, or the default. The ' +
@@ -389,38 +415,4 @@ export function declareLogout(command: Command, ctx: Context): void {
       'acs logout work --json': 'remove a key in a script; without a stored key, changed is false',
     },
   });
-}
-
-async function logout(argument: string | undefined, ctx: Context): Promise<void> {
-  ctx.out.check(profileView, 'item');
-  const store = await ctx.profiles.store();
-  const name =
-    nameOfProfile(argument, ctx) ??
-    ctx.local.env.ACS_PROFILE?.trim() ??
-    (await store.defaultName());
-  if (!name)
-    throw new AppError('usage', 'no profile is active', {
-      hint: 'name one: acs logout <name>; `acs profile list` shows them',
-    });
-  const profile = await existing(store, name);
-  if (profile === null) {
-    await printProfile(ctx, store, LOCAL, false);
-    return await ctx.notice('the local service has no login; its key is its own');
-  }
-  const { key, ...rest } = profile;
-  const changed = key !== undefined;
-  if (ctx.globals.mode === 'dry-run') {
-    const what = changed
-      ? `would remove the stored key of "${name}"`
-      : `profile "${name}" has no stored key`;
-    return await printWouldDo(ctx, what);
-  }
-  if (changed) await store.put(rest);
-  await printProfile(ctx, store, name, changed);
-  const variable = KEY_VARIABLES.find((each) => ctx.local.env[each]);
-  const kept = '`acs profile delete` removes it';
-  if (profile.key_command !== undefined)
-    await ctx.notice(`profile "${name}" gets its key from a command, which is kept; ${kept}`);
-  else if (variable !== undefined)
-    await ctx.notice(`${variable} is set, and is used with profile "${name}" now`);
 }

@@ -5,7 +5,7 @@ import { AppError, isFailure } from '../base/errors.ts';
 import type { Profile } from '../local/profiles/resolve.ts';
 import type { ProfileStore } from '../local/profiles/store.ts';
 import type { View } from '../output/view.ts';
-import { changeEach, changeOne, confirmChange, printWouldDo, type Change } from './shared/bulk.ts';
+import { changeEach, changeOne, confirmAll, printWouldDo, type Change } from './shared/bulk.ts';
 import { isSingle, readIds } from './shared/resource.ts';
 import { explain } from './shared/declare.ts';
 import { identify, IDENTITY_FIELDS, identityOf, type Identity } from './whoami.ts';
@@ -225,16 +225,14 @@ function declareDelete(parent: Command, ctx: Context): void {
       const store = await ctx.profiles.store();
       const defaultName = await store.defaultName();
       const known = new Set((await store.list()).map(({ name }) => name));
-      if (single && !options.ignoreNotFound) await existing(store, names[0] ?? '');
-      const doomed = names.filter((name) => known.has(name));
-      if (doomed.length > 0) {
-        const what =
-          doomed.length === 1
-            ? `profile "${doomed[0]}" and its key`
-            : `${doomed.length} profiles and their keys`;
-        const preview = doomed.length === 1 ? [] : doomed.map((name) => `profile ${name}`);
-        await confirmChange(ctx, { message: `Delete ${what}?`, preview });
-      }
+      const [only = ''] = names;
+      if (single && !options.ignoreNotFound) await existing(store, only);
+      const present = names.filter((name) => known.has(name));
+      await confirmAll(ctx, 'Delete', present, {
+        one: (name) => `profile "${name}" and its key`,
+        several: 'profiles and their keys',
+        preview: present.length === 1 ? [] : present.map((name) => `profile ${name}`),
+      });
       const apply = async ({ id: name }: { id: string }): Promise<Change<ProfileRecord>> => {
         const profile = await store.get(name);
         const record = profileRecord(name, profile, defaultName);
@@ -244,7 +242,7 @@ function declareDelete(parent: Command, ctx: Context): void {
         else await ctx.notice(`would delete profile "${name}"`);
         return { changed: true, before: 'present', after: null, record };
       };
-      if (single) await changeOne(ctx, profileView, 'deleted', () => apply({ id: names[0] ?? '' }));
+      if (single) await changeOne(ctx, profileView, 'deleted', () => apply({ id: only }));
       else {
         const targets = names.map((id) => ({ id }));
         // One at a time: they share one file.

@@ -78,41 +78,36 @@ function declareSet(parent: Command, ctx: Context): void {
         'take the value from a file',
     },
   });
-  command.action((word: string, source: string | undefined, options: SetOptions) =>
-    setSecret(ctx, word, source, options),
+  command.action(
+    async (word: string, argument: string | undefined, { fromEnv, description }: SetOptions) => {
+      ctx.out.check(secretView, 'item');
+      const at = word.indexOf('=');
+      const name = at === -1 ? word : word.slice(0, at);
+      const given = [at === -1 ? undefined : word.slice(at + 1), argument].filter(
+        (text) => text !== undefined,
+      );
+      if (given.length + (fromEnv === undefined ? 0 : 1) > 1)
+        throw new AppError('usage', 'the value is given twice');
+      checkName(name);
+      const value = await readValue(ctx, name, given[0], fromEnv);
+      if (value === '')
+        throw new AppError('usage', `the value of ${name} is empty`, { hint: WAYS });
+      ctx.terminal.keepSecret(value);
+      await warnOfUnmasked(ctx, name, value);
+      const server = await ctx.servers.active();
+      const { before, ...secret } = await server.secrets.set({
+        name,
+        value,
+        description: description ?? null,
+      });
+      if (before === 'present') await ctx.notice(`${name} existed; its value was replaced`);
+      await ctx.out.change(secretView, secret, true, `stored ${name}`);
+    },
   );
 }
 
 const WAYS =
   'give it as @file, as - on stdin, with --from-env NAME, or at the prompt of a terminal';
-
-async function setSecret(
-  ctx: Context,
-  word: string,
-  argument: string | undefined,
-  {
-    fromEnv,
-    description = null,
-  }: Omit<SetOptions, 'description'> & { description?: string | null },
-): Promise<void> {
-  ctx.out.check(secretView, 'item');
-  const at = word.indexOf('=');
-  const name = at === -1 ? word : word.slice(0, at);
-  const given = [at === -1 ? undefined : word.slice(at + 1), argument].filter(
-    (text) => text !== undefined,
-  );
-  if (given.length + (fromEnv === undefined ? 0 : 1) > 1)
-    throw new AppError('usage', 'the value is given twice');
-  checkName(name);
-  const value = await readValue(ctx, name, given[0], fromEnv);
-  if (value === '') throw new AppError('usage', `the value of ${name} is empty`, { hint: WAYS });
-  ctx.terminal.keepSecret(value);
-  await warnOfUnmasked(ctx, name, value);
-  const server = await ctx.servers.active();
-  const { before, ...secret } = await server.secrets.set({ name, value, description });
-  if (before === 'present') await ctx.notice(`${name} existed; its value was replaced`);
-  await ctx.out.change(secretView, secret, true, `stored ${name}`);
-}
 
 async function readValue(
   ctx: Context,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
-import { AppError, EXIT_CODES, isAppError, isOfKind } from '../../base/errors.ts';
+import { AppError, isAppError, isOfKind } from '../../base/errors.ts';
 import { cut, shortened } from '../../base/text/well-formed.ts';
 import type { Server } from '../../client/shared/server.ts';
 import { filtersOf, neverMatches, type Automation } from '../../domain/automation.ts';
@@ -14,7 +14,7 @@ import {
   type Step,
 } from '../../domain/automation-plan.ts';
 import type { View } from '../../output/view.ts';
-import { confirmChange } from '../shared/bulk.ts';
+import { confirmChange, failEach } from '../shared/bulk.ts';
 import { explain } from '../shared/declare.ts';
 import { allAutomations } from './automations.ts';
 import { readAutomationFiles, type FileProblem } from './files.ts';
@@ -123,10 +123,10 @@ async function applyFiles(
   if (failure === undefined) return;
   await ctx.out.close();
   if (steps.length === 1) throw failure;
-  for (const { file, name, error } of results)
-    if (error !== null) await ctx.terminal.quietError(`${file ?? name}: ${error.message}`);
-  await ctx.warn(`${failures.length} of ${steps.length} could not be applied`);
-  ctx.exitCode = ctx.signal.aborted ? EXIT_CODES.interrupted : EXIT_CODES.failed;
+  const lines = results.flatMap(({ file, name, error }) =>
+    error === null ? [] : [`${file ?? name}: ${error.message}`],
+  );
+  await failEach(ctx, lines, `${failures.length} of ${steps.length} could not be applied`);
 }
 
 async function applyStep(
@@ -134,7 +134,16 @@ async function applyStep(
   server: Server,
   step: Step,
 ): Promise<{ result: AppliedFile; failure: AppError | null }> {
-  const result = resultOf(step);
+  const { action, file, seen, differences } = step;
+  const result: AppliedFile = {
+    file: file?.file ?? null,
+    name: file?.name ?? seen?.name ?? '',
+    id: seen?.id ?? null,
+    action: PAST[action],
+    changed: action !== 'keep',
+    differences,
+    error: null,
+  };
   const isSent = !ctx.signal.aborted;
   if (ctx.globals.mode === 'dry-run') return { result, failure: null };
   try {
@@ -205,18 +214,6 @@ function refuseRecreation(steps: readonly Step[]): void {
       hint: '--recreate deletes such an automation, with its list of runs, and creates it again',
     },
   );
-}
-
-function resultOf({ action, file, seen, differences }: Step): AppliedFile {
-  return {
-    file: file?.file ?? null,
-    name: file?.name ?? seen?.name ?? '',
-    id: seen?.id ?? null,
-    action: PAST[action],
-    changed: action !== 'keep',
-    differences,
-    error: null,
-  };
 }
 
 /** The request may have arrived. */

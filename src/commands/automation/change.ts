@@ -9,7 +9,7 @@ import type { BulkItem } from '../../output/view.ts';
 import {
   changeEach,
   changeOne,
-  confirmChange,
+  confirmAll,
   failedItem,
   unchangedItem,
   type Change,
@@ -58,12 +58,12 @@ async function changeAutomations(
     else targets.push(each);
   }
   const [first] = targets;
-  if (first !== undefined && question !== null) {
-    const what =
-      targets.length === 1 ? `automation ${first.name}` : `${targets.length} automations`;
-    const preview = single ? [] : targets.map(({ id, name }) => `automation ${id}: ${name}`);
-    await confirmChange(ctx, { message: `${question} ${what}?`, preview });
-  }
+  if (question !== null)
+    await confirmAll(ctx, question, targets, {
+      one: ({ name }) => `automation ${name}`,
+      several: 'automations',
+      preview: single ? [] : targets.map(({ id, name }) => `automation ${id}: ${name}`),
+    });
   const change = (seen: Automation) => apply(server, seen);
   if (!single)
     return await changeEach(ctx, view, { targets, unresolved, before, pastTense, apply: change });

@@ -38,40 +38,38 @@ export function declare(command: Command, ctx: Context): void {
       "acs automation run 'Nightly tests' --wait --wait-timeout 30m": 'try it in CI',
     },
   });
-  command.action((word: string, options: RunOptions) => runAutomation(ctx, word, options));
-}
+  command.action(async (word: string, options: RunOptions) => {
+    const { wait = false, follow = false } = options;
+    if (follow) ctx.out.check(eventView(null), 'stream');
+    else ctx.out.check(runView, 'item');
+    checkLimitHasWait(options, wait || follow, 'needs --wait or --follow');
+    const limits = limitsOf(ctx, options);
+    const { server, automation, requested } = await withinDeadline(ctx, limits, (timed) =>
+      dispatch(timed, word),
+    );
+    if (!wait && !follow) return await ctx.out.item(runView, requested, { changed: true });
 
-async function runAutomation(ctx: Context, word: string, options: RunOptions): Promise<void> {
-  const { wait = false, follow = false } = options;
-  if (follow) ctx.out.check(eventView(null), 'stream');
-  else ctx.out.check(runView, 'item');
-  checkLimitHasWait(options, wait || follow, 'needs --wait or --follow');
-  const limits = limitsOf(ctx, options);
-  const { server, automation, requested } = await withinDeadline(ctx, limits, (timed) =>
-    dispatch(timed, word),
-  );
-  if (!wait && !follow) return await ctx.out.item(runView, requested, { changed: true });
-
-  const { id, name } = automation;
-  await ctx.notice(`run ${requested.id} of ${name} is requested`);
-  const watched = new WatchedRun(id, requested);
-  if (follow && (await watched.conversation(ctx, limits)) !== null) {
-    const active = await server.withSignal(ctx.signal);
-    const conversation = await active.conversations.get(watched.conversationId ?? '');
-    const tracked = await showRun(ctx, active, conversation, { ...options, ...limits });
-    const { exit_code: code } = tracked.outcome;
-    const hasEnded = code === EXIT_CODES.ok || code === EXIT_CODES.failed;
-    if (tracked.failure !== null || !hasEnded) {
-      return await endAs(ctx, tracked, await showOutcome(ctx, tracked));
+    const { id, name } = automation;
+    await ctx.notice(`run ${requested.id} of ${name} is requested`);
+    const watched = new WatchedRun(id, requested);
+    if (follow && (await watched.conversation(ctx, limits)) !== null) {
+      const active = await server.withSignal(ctx.signal);
+      const conversation = await active.conversations.get(watched.conversationId ?? '');
+      const tracked = await showRun(ctx, active, conversation, { ...options, ...limits });
+      const { exit_code: code } = tracked.outcome;
+      const hasEnded = code === EXIT_CODES.ok || code === EXIT_CODES.failed;
+      if (tracked.failure !== null || !hasEnded) {
+        return await endAs(ctx, tracked, await showOutcome(ctx, tracked));
+      }
     }
-  }
-  const ended = await watched.end(ctx, limits);
-  if (follow) await ctx.out.lines(runView, [ended]);
-  else await ctx.out.item(runView, ended, { changed: true });
-  ctx.exitCode = EXIT_CODES[endOfRun(ended) ?? 'failed'];
-  if (ctx.exitCode === EXIT_CODES.ok) return;
-  const why = ended.error === null ? '' : `: ${ended.error}`;
-  await ctx.terminal.quietError(`run ${ended.id}: ${ended.status}${why}`);
+    const ended = await watched.end(ctx, limits);
+    if (follow) await ctx.out.lines(runView, [ended]);
+    else await ctx.out.item(runView, ended, { changed: true });
+    ctx.exitCode = EXIT_CODES[endOfRun(ended) ?? 'failed'];
+    if (ctx.exitCode === EXIT_CODES.ok) return;
+    const why = ended.error === null ? '' : `: ${ended.error}`;
+    await ctx.terminal.quietError(`run ${ended.id}: ${ended.status}${why}`);
+  });
 }
 
 async function dispatch(ctx: Context, word: string) {

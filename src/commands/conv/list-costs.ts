@@ -51,10 +51,7 @@ export async function readCosts(
     await ctx.warn(`${count} costs could not be read: ${failures[0]}`);
     ctx.exitCode = 1;
   }
-  return totalOf(listed.map(({ conversation }) => conversation));
-}
-
-function totalOf(conversations: readonly Conversation[]): Total {
+  const conversations = listed.map(({ conversation }) => conversation);
   const sum = (numbers: (number | undefined)[]) =>
     numbers.reduce<number>((total, number) => total + (number ?? 0), 0);
   const costs = conversations.flatMap(({ cost_usd }) => cost_usd ?? []);

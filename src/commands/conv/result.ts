@@ -25,20 +25,18 @@ export function declare(command: Command, ctx: Context): void {
       'acs conv result @last --output answer.md': 'write it to a file',
     },
   });
-  command.action((id: string) => printResult(id, ctx));
-}
-
-async function printResult(word: string, ctx: Context): Promise<void> {
-  const isJson = ctx.globals.format === 'json';
-  if (isJson) ctx.out.check(answerView, 'item');
-  else ctx.out.check(null, 'raw');
-  const { server, conversation } = await openConversation(ctx, word);
-  const answer = await server.conversations.result(conversation);
-  if (answer === null) throw noAnswer(await server.conversations.getComplete(conversation));
-  if (isJson) return await ctx.out.item(answerView, { id: conversation.id, ...answer });
-  await ctx.out.raw(answer.text);
-  // On a terminal the prompt that follows belongs on a line of its own.
-  if (ctx.out.onTerminal && !answer.text.endsWith('\n')) await ctx.out.raw('\n');
+  command.action(async (word: string) => {
+    const isJson = ctx.globals.format === 'json';
+    if (isJson) ctx.out.check(answerView, 'item');
+    else ctx.out.check(null, 'raw');
+    const { server, conversation } = await openConversation(ctx, word);
+    const answer = await server.conversations.result(conversation);
+    if (answer === null) throw noAnswer(await server.conversations.getComplete(conversation));
+    if (isJson) return await ctx.out.item(answerView, { id: conversation.id, ...answer });
+    await ctx.out.raw(answer.text);
+    // On a terminal the prompt that follows belongs on a line of its own.
+    if (ctx.out.onTerminal && !answer.text.endsWith('\n')) await ctx.out.raw('\n');
+  });
 }
 
 function noAnswer({ id, status, waiting_for, reason }: Conversation): AppError {

@@ -50,39 +50,33 @@ export function declare(command: Command, ctx: Context): void {
       'acs conv resume --status paused --repo acme/shop -y': 'continue those on a repository',
     },
   });
-  command.action((ids: string[], options: ResumeOptions) => resume(ids, options, ctx));
-}
-
-async function resume(
-  given: readonly string[],
-  options: ResumeOptions,
-  ctx: Context,
-): Promise<void> {
-  const [word = '', ...others] = given;
-  const isSingle =
-    word !== '' && word !== '-' && others.length === 0 && !hasSelector(options) && !options.all;
-  if (!isSingle && (options.wait || options.follow))
-    throw new AppError('usage', '--wait and --follow need a single id', {
-      hint: 'wait for several: acs conv wait <id> <id> …',
-    });
-  checkRunOptions(ctx, options);
-  const limits = limitsOf(ctx, options);
-  if (!isSingle) return await changeRecords(ctx, resumption, given, options);
-  checkWord(conversations, word);
-  const { changed, started, record, last } = await beforeWatch(
-    ctx,
-    limits,
-    word,
-    async (timed, server, see) => {
-      const seen = see(await findStarted(timed, server, word));
-      const run = await readKnownRun(server, seen);
-      return { last: run.last, ...(await resumeOne(timed, server, seen)) };
-    },
-  );
-  if (ctx.globals.mode === 'dry-run') throw new DryRunStop();
-  const after = started ? { startedAfter: last } : {};
-  const line = changeLine('resumed', shortId(record.id), { changed, after: record.status });
-  await printRun(ctx, record, { ...options, ...limits, ...after, changed, line });
+  command.action(async (given: readonly string[], options: ResumeOptions) => {
+    const [word = '', ...others] = given;
+    const isSingle =
+      word !== '' && word !== '-' && others.length === 0 && !hasSelector(options) && !options.all;
+    if (!isSingle && (options.wait || options.follow))
+      throw new AppError('usage', '--wait and --follow need a single id', {
+        hint: 'wait for several: acs conv wait <id> <id> …',
+      });
+    checkRunOptions(ctx, options);
+    const limits = limitsOf(ctx, options);
+    if (!isSingle) return await changeRecords(ctx, resumption, given, options);
+    checkWord(conversations, word);
+    const { changed, started, record, last } = await beforeWatch(
+      ctx,
+      limits,
+      word,
+      async (timed, server, see) => {
+        const seen = see(await findStarted(timed, server, word));
+        const run = await readKnownRun(server, seen);
+        return { last: run.last, ...(await resumeOne(timed, server, seen)) };
+      },
+    );
+    if (ctx.globals.mode === 'dry-run') throw new DryRunStop();
+    const after = started ? { startedAfter: last } : {};
+    const line = changeLine('resumed', shortId(record.id), { changed, after: record.status });
+    await printRun(ctx, record, { ...options, ...limits, ...after, changed, line });
+  });
 }
 
 const resumption: Verb<Context, Conversation, ResumeOptions> = {

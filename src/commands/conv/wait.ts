@@ -70,33 +70,27 @@ export function declare(command: Command, ctx: Context): void {
       'acs conv list --status running -q | acs conv wait - --json': 'wait for all running ones',
     },
   });
-  command.action((ids: string[], options: WaitCommandOptions) => waitForRuns(ctx, ids, options));
-}
-
-async function waitForRuns(
-  ctx: Context,
-  given: string[],
-  options: WaitCommandOptions,
-): Promise<void> {
-  const single = isSingle(given);
-  ctx.out.check(outcomeView, single ? 'item' : 'list');
-  const limits = limitsOf(ctx, options);
-  const words = await readWords(ctx, conversations, given);
-  const waited = await withinDeadline(ctx, limits, (timed) =>
-    waitForAll(ctx, timed, words, options),
-  );
-  const [first] = waited;
-  let isShown = false;
-  if (!single) await ctx.out.list(waitedView, waited, { has_more: false });
-  else if (first !== undefined && !first.isUnread) {
-    isShown = await showEnd(ctx, first);
-    if (!isShown) await ctx.out.item(outcomeView, first.outcome);
-  }
-  const code = worstCode(waited.map(({ outcome }) => outcome.exit_code));
-  const worst = waited.find(({ outcome }) => outcome.exit_code === code);
-  if (worst === undefined) return;
-  for (const other of waited) if (other !== worst) await warnIfUnread(ctx, other);
-  await endAs(ctx, worst, isShown);
+  command.action(async (given: string[], options: WaitCommandOptions) => {
+    const single = isSingle(given);
+    ctx.out.check(outcomeView, single ? 'item' : 'list');
+    const limits = limitsOf(ctx, options);
+    const words = await readWords(ctx, conversations, given);
+    const waited = await withinDeadline(ctx, limits, (timed) =>
+      waitForAll(ctx, timed, words, options),
+    );
+    const [first] = waited;
+    let isShown = false;
+    if (!single) await ctx.out.list(waitedView, waited, { has_more: false });
+    else if (first !== undefined && !first.isUnread) {
+      isShown = await showEnd(ctx, first);
+      if (!isShown) await ctx.out.item(outcomeView, first.outcome);
+    }
+    const code = worstCode(waited.map(({ outcome }) => outcome.exit_code));
+    const worst = waited.find(({ outcome }) => outcome.exit_code === code);
+    if (worst === undefined) return;
+    for (const other of waited) if (other !== worst) await warnIfUnread(ctx, other);
+    await endAs(ctx, worst, isShown);
+  });
 }
 
 async function waitForAll(

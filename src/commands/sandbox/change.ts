@@ -175,7 +175,7 @@ async function move(
           server,
           id,
           wanted: [to],
-          progress: result === 'object' ? 'shown' : 'hidden',
+          progress: result === 'item' ? 'shown' : 'hidden',
         });
   // Without the wait the server may have done nothing yet.
   const { status: after } = record;

@@ -147,29 +147,23 @@ function declareSet(parent: Command, ctx: Context): void {
         'a model of Ollama, for the local service',
     },
   });
-  command.action((words: string[], options: WriteOptions) => setSettings(ctx, words, options));
-}
-
-async function setSettings(
-  ctx: Context,
-  words: readonly string[],
-  options: WriteOptions,
-): Promise<void> {
-  const { file } = options;
-  if (words.length === 0 && file === undefined)
-    throw new AppError('usage', 'nothing to set', {
-      hint: 'acs settings set key=value, or --file settings.json',
-    });
-  const assignments = readAssignments(words, file === '-');
-  const source = file === '-' ? 'stdin' : (file ?? '');
-  const document = file === undefined ? {} : parseDocument(await readText(ctx, file), source);
-  const current = await readSettings(ctx);
-  const { fields, snapshot } = current;
-  const set = new Map<SettingsField, JsonValue>([
-    ...valuesOfDocument(fields, document, settingsRecord(snapshot, fields)),
-    ...(await valuesOf(ctx, fields, assignments)),
-  ]);
-  await applySettings(ctx, current, { set, unset: [] }, options);
+  command.action(async (words: readonly string[], options: WriteOptions) => {
+    const { file } = options;
+    if (words.length === 0 && file === undefined)
+      throw new AppError('usage', 'nothing to set', {
+        hint: 'acs settings set key=value, or --file settings.json',
+      });
+    const assignments = readAssignments(words, file === '-');
+    const source = file === '-' ? 'stdin' : (file ?? '');
+    const document = file === undefined ? {} : parseDocument(await readText(ctx, file), source);
+    const current = await readSettings(ctx);
+    const { fields, snapshot } = current;
+    const set = new Map<SettingsField, JsonValue>([
+      ...valuesOfDocument(fields, document, settingsRecord(snapshot, fields)),
+      ...(await valuesOf(ctx, fields, assignments)),
+    ]);
+    await applySettings(ctx, current, { set, unset: [] }, options);
+  });
 }
 
 function declareUnset(parent: Command, ctx: Context): void {
@@ -187,23 +181,17 @@ function declareUnset(parent: Command, ctx: Context): void {
       'acs settings unset search_api_key': 'delete that key on the server',
     },
   });
-  command.action((keys: string[], options: WriteOptions) => unsetSettings(ctx, keys, options));
-}
-
-async function unsetSettings(
-  ctx: Context,
-  keys: readonly string[],
-  options: WriteOptions,
-): Promise<void> {
-  const current = await readSettings(ctx);
-  const { fields } = current;
-  const unset = [...new Set(keys.map((key) => requireField(fields, key)))];
-  if (unset.some(({ name }) => name === 'secrets_store'))
-    throw new AppError(
-      'usage',
-      'secrets_store is changed with acs secret delete and acs git-provider delete',
-    );
-  await applySettings(ctx, current, { set: new Map(), unset }, options);
+  command.action(async (keys: readonly string[], options: WriteOptions) => {
+    const current = await readSettings(ctx);
+    const { fields } = current;
+    const unset = [...new Set(keys.map((key) => requireField(fields, key)))];
+    if (unset.some(({ name }) => name === 'secrets_store'))
+      throw new AppError(
+        'usage',
+        'secrets_store is changed with acs secret delete and acs git-provider delete',
+      );
+    await applySettings(ctx, current, { set: new Map(), unset }, options);
+  });
 }
 
 function declareEdit(parent: Command, ctx: Context): void {
@@ -222,39 +210,37 @@ function declareEdit(parent: Command, ctx: Context): void {
       'EDITOR=nano acs settings edit -p work': 'edit the settings of another profile in nano',
     },
   });
-  command.action((options: WriteOptions) => editSettings(ctx, options));
-}
-
-async function editSettings(ctx: Context, options: WriteOptions): Promise<void> {
-  if (!ctx.terminal.interactive)
-    throw new AppError('usage', 'an editor needs a terminal', {
-      hint: 'use acs settings set key=value or --file',
-    });
-  const current = await readSettings(ctx);
-  const { fields, snapshot } = current;
-  const shown = settingsRecord(
-    snapshot,
-    fields.filter((field) => !field.secret),
-  );
-  const prompt = await ctx.terminal.prompt();
-  const initial = `${JSON.stringify(shown, null, 2)}\n`;
-  let text = initial;
-  for (;;) {
-    text = await prompt.editor({ message: 'Settings', initial: text, extension: '.json' });
-    try {
-      const set =
-        text === initial
-          ? new Map()
-          : valuesOfDocument(fields, parseDocument(text, 'the file'), shown);
-      return await applySettings(ctx, current, { set, unset: [] }, options);
-    } catch (error) {
-      if (!isOfKind('usage')(error)) throw error;
-      const { hint } = error.details;
-      await ctx.warn(hint ? `${error.message} (${hint})` : error.message);
-      if (!(await prompt.confirm({ message: 'Edit it again?', default: 'yes' })))
-        throw new AppError('usage', 'nothing was changed, because the file is invalid');
+  command.action(async (options: WriteOptions) => {
+    if (!ctx.terminal.interactive)
+      throw new AppError('usage', 'an editor needs a terminal', {
+        hint: 'use acs settings set key=value or --file',
+      });
+    const current = await readSettings(ctx);
+    const { fields, snapshot } = current;
+    const shown = settingsRecord(
+      snapshot,
+      fields.filter((field) => !field.secret),
+    );
+    const prompt = await ctx.terminal.prompt();
+    const initial = `${JSON.stringify(shown, null, 2)}\n`;
+    let text = initial;
+    for (;;) {
+      text = await prompt.editor({ message: 'Settings', initial: text, extension: '.json' });
+      try {
+        const set =
+          text === initial
+            ? new Map()
+            : valuesOfDocument(fields, parseDocument(text, 'the file'), shown);
+        return await applySettings(ctx, current, { set, unset: [] }, options);
+      } catch (error) {
+        if (!isOfKind('usage')(error)) throw error;
+        const { hint } = error.details;
+        await ctx.warn(hint ? `${error.message} (${hint})` : error.message);
+        if (!(await prompt.confirm({ message: 'Edit it again?', default: 'yes' })))
+          throw new AppError('usage', 'nothing was changed, because the file is invalid');
+      }
     }
-  }
+  });
 }
 
 function declareSchema(parent: Command, ctx: Context): void {

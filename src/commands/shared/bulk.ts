@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { mapConcurrently } from '../../base/concurrent.ts';
-import { AppError, DryRunStop, isAppError, isDryRunStop } from '../../base/errors.ts';
+import { AppError, DryRunStop, EXIT_CODES, isAppError, isDryRunStop } from '../../base/errors.ts';
 import { shortenIds } from '../../output/render.ts';
 import type { BulkItem, LinePart, View } from '../../output/view.ts';
 
@@ -35,6 +35,19 @@ export async function confirmChange(
     });
   if (!(await (await prompt()).confirm({ message, default: 'no' })))
     throw new AppError('usage', 'nothing was changed, because the answer was no');
+}
+
+/** Asks before the first change, if there is one. @param preview a line for each of several */
+export async function confirmAll<T>(
+  ctx: Context,
+  verb: string,
+  targets: readonly T[],
+  { one, several, preview }: { one(target: T): string; several: string; preview: string[] },
+): Promise<void> {
+  const [first, ...others] = targets;
+  if (first === undefined) return;
+  const what = others.length === 0 ? one(first) : `${targets.length} ${several}`;
+  await confirmChange(ctx, { message: `${verb} ${what}?`, preview });
 }
 
 export async function changeOne<T>(
@@ -82,7 +95,7 @@ export async function changeEach<S extends { id: string }, T>(
     /** For a dry run, in which `apply` returns nothing. */
     before?(target: S): string | null;
     pastTense: string;
-    concurrency?: number;
+    concurrency?: number | undefined;
     apply(target: S): Promise<Change<T>>;
   },
 ): Promise<void> {
@@ -140,9 +153,20 @@ export async function changeEach<S extends { id: string }, T>(
     });
   if (isDryRun) await ctx.notice('dry run: nothing was changed');
   if (failed === 0) return;
-  for (const { id, error } of failures) await ctx.terminal.quietError(`${id}: ${error?.message}`);
-  if (!isPlain) await ctx.warn(`${failed} of ${items.length} could not be ${pastTense}`);
-  ctx.exitCode = ctx.signal.aborted ? (ctx.signal.reason as AppError).exitCode : 1;
+  const lines = failures.map(({ id, error }) => `${id}: ${error?.message}`);
+  const summary = `${failed} of ${items.length} could not be ${pastTense}`;
+  await failEach(ctx, lines, isPlain ? null : summary);
+}
+
+/** Ends a command of which some changes failed. @param summary null where it is printed already */
+export async function failEach(
+  ctx: Context,
+  failures: readonly string[],
+  summary: string | null,
+): Promise<void> {
+  for (const failure of failures) await ctx.terminal.quietError(failure);
+  if (summary !== null) await ctx.warn(summary);
+  ctx.exitCode = ctx.signal.aborted ? (ctx.signal.reason as AppError).exitCode : EXIT_CODES.failed;
 }
 
 export function unchangedItem(id: string): BulkItem {

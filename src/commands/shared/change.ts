@@ -7,7 +7,7 @@ import type { BulkItem } from '../../output/view.ts';
 import {
   changeEach,
   changeOne,
-  confirmChange,
+  confirmAll,
   failedItem,
   unchangedItem,
   type Change,
@@ -36,8 +36,8 @@ export interface ChangeRequest<R, O> {
   targets: readonly Target<R>[];
   /** Those of them that the command has refused or failed to change so far. */
   unchanged: Set<Target<R>>;
-  /** `object` for a single id: the record is printed, and the state of a wait is shown. */
-  result: 'object' | 'bulk';
+  /** `item` for a single id: the record is printed, and the state of a wait is shown. */
+  result: 'item' | 'bulk';
 }
 
 export interface Verb<C extends Context, R extends StatusRecord, O extends ChangeOptions> {
@@ -69,16 +69,17 @@ export async function changeRecords<
   const { resource, word: verbWord, pastTense } = verb;
   const { command, noun, plural, view } = resource;
   const bySelector = options.all === true || hasSelector(options);
-  if (given.length > 0 && bySelector)
-    throw new AppError('usage', 'give either ids or selectors, not both');
-  if (given.length === 0 && !bySelector)
+  if (bySelector === given.length > 0) {
+    if (bySelector) throw new AppError('usage', 'give either ids or selectors, not both');
     throw new AppError('usage', `${command} ${verbWord} needs an id or a selector`, {
       hint:
         `acs ${command} ${verbWord} <id>, --status <word>, --older-than <duration>, ` +
         '… or --all',
     });
-  const single = isSingle(given);
-  ctx.out.check(view, single ? 'item' : 'bulk');
+  }
+  const result = isSingle(given) ? 'item' : 'bulk';
+  const single = result === 'item';
+  ctx.out.check(view, result);
   const words = await readWords(ctx, resource, given);
   const server = await ctx.servers.active();
   const unresolved: BulkItem[] = [];
@@ -92,15 +93,18 @@ export async function changeRecords<
     : await findTargets(ctx, server, resource, words, onFailure);
   const [first] = targets;
   if (first !== undefined && (bySelector || verb.confirms === 'always')) {
-    const what = targets.length === 1 ? `${noun} ${first.id}` : `${targets.length} ${plural}`;
     const { preview, suffix } = (await verb.preview?.(ctx, targets)) ?? resource.preview(targets);
-    await confirmChange(ctx, { message: `${verbWord} ${what}${suffix}?`, preview });
+    await confirmAll(ctx, verbWord, targets, {
+      one: ({ id }) => `${noun} ${id}${suffix}`,
+      several: `${plural}${suffix}`,
+      preview,
+    });
   }
   const request: ChangeRequest<R, O> = {
     options,
     targets,
     unchanged: new Set(),
-    result: single ? 'object' : 'bulk',
+    result,
   };
   const apply = (target: Target<R>) => applyToFresh(ctx, verb, target, request);
   if (single)

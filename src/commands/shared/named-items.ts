@@ -4,7 +4,7 @@ import { AppError, type ErrorKind, isOfKind } from '../../base/errors.ts';
 import type { Server } from '../../client/shared/server.ts';
 import { allPages, type Page } from '../../domain/pages.ts';
 import type { View } from '../../output/view.ts';
-import { changeEach, changeOne, confirmChange, type Change } from './bulk.ts';
+import { changeEach, changeOne, confirmAll, type Change } from './bulk.ts';
 import { isSingle, readIds } from './resource.ts';
 import { explain } from './declare.ts';
 import { addPagingOptions, printList, type PagingOptions } from './lists.ts';
@@ -29,7 +29,7 @@ export interface NamedItems<T> {
   checkName?(name: string): void;
   absent(name: string): T;
   /** One item at a time, because a deletion writes the others again. */
-  oneByOne?: true;
+  concurrency?: 1;
   remove(server: Server, name: string, options: DeleteOptions): Promise<void>;
 }
 
@@ -108,14 +108,8 @@ async function deleteNamed<T>(
     for (const name of names) stored.set(name, items.absent(name));
   }
   const present = names.filter((name) => stored.has(name));
-  const [first] = present;
-  if (first !== undefined) {
-    const what = present.length === 1 ? one(first) : `${present.length} ${several}`;
-    await confirmChange(ctx, {
-      message: `delete ${what}?`,
-      preview: single ? [] : present.map(one),
-    });
-  }
+  const preview = single ? [] : present.map(one);
+  await confirmAll(ctx, 'delete', present, { one, several, preview });
   const apply = async ({ id }: { id: string }): Promise<Change<T>> => {
     const record = stored.get(id);
     if (record !== undefined) {
@@ -131,7 +125,7 @@ async function deleteNamed<T>(
   const [id = ''] = names;
   if (single) return await changeOne(ctx, view, 'deleted', () => apply({ id }));
   const targets = names.map((id) => ({ id }));
-  const concurrency = items.oneByOne && { concurrency: 1 };
   const before = ({ id }: { id: string }) => (stored.has(id) ? 'present' : null);
-  await changeEach(ctx, view, { targets, before, pastTense: 'deleted', ...concurrency, apply });
+  const { concurrency } = items;
+  await changeEach(ctx, view, { targets, before, pastTense: 'deleted', concurrency, apply });
 }
