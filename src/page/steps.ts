@@ -55,17 +55,13 @@ export function createStepReader(startedAt: string | null) {
       if (isBookkeeping(event)) return null;
       const ms = parseTime(event.timestamp);
       firstMs ??= ms;
-      const clock = ms === null || firstMs === null ? '' : elapsed(ms - firstMs);
       const step = edit === null ? stepOf(event) : await editStep(edit);
       if (step === null) return null;
-      const took = ms === null || lastMs === null ? null : Math.max(0, ms - lastMs);
-      lastMs = ms ?? lastMs;
-      const duration = took === null ? '' : `\n+${durationWord(took)}`;
-      const time =
-        clock === ''
-          ? markup`<span></span>`
-          : markup`<time datetime="${event.timestamp ?? ''}">${clock}${duration}</time>`;
-      return stepItem(step, time);
+      if (ms === null || firstMs === null) return stepItem(step, markup`<span></span>`);
+      const duration = lastMs === null ? '' : `\n+${durationWord(Math.max(0, ms - lastMs))}`;
+      lastMs = ms;
+      const time = `${elapsed(ms - firstMs)}${duration}`;
+      return stepItem(step, markup`<time datetime="${event.timestamp}">${time}</time>`);
     },
   };
 }

@@ -43,14 +43,11 @@ export async function recover(
   store.transaction(() => {
     for (const { id, status, status_detail, worker_pid } of rows) {
       if (status === 'PAUSED' && worker_pid === null) continue;
+      const hasFailed = status === 'ERROR';
       const why = status_detail ?? 'its worker ended unexpectedly';
-      readLogs(id, status === 'ERROR' ? { end: 'failed', why } : { end: 'paused' });
-      const wasUp = status === 'RUNNING' || status === 'STARTING';
-      store.sandboxes.update(id, {
-        ...(wasUp ? { status: 'PAUSED' } : {}),
-        worker_pid: null,
-        worker_start: null,
-      });
+      readLogs(id, hasFailed ? { end: 'failed', why } : { end: 'paused' });
+      const change = { worker_pid: null, worker_start: null };
+      store.sandboxes.update(id, { status: hasFailed ? status : 'PAUSED', ...change });
     }
     for (const id of store.conversations.sandboxesOfUnknown()) readLogs(id, { end: 'paused' });
     for (const { id, conversation_id } of store.startTasks.unfinished()) {

@@ -52,7 +52,7 @@ interface FoundSkill extends Skill {
 export async function readInstructions(
   sandbox: Sandbox,
   workingDir: string,
-  disabled: readonly unknown[],
+  disabled: readonly unknown[] | null | undefined,
 ): Promise<Instructions> {
   const problems: string[] = [];
   const read = (name: string) =>
@@ -65,7 +65,7 @@ export async function readInstructions(
   const always = await Promise.all(ALWAYS.map(async (file) => ({ file, text: await read(file) })));
   const found = ofSkills.map(async (file) => skillOf(file, await read(file), problems));
   const byName = new Map((await Promise.all(found)).reverse().map((each) => [each.name, each]));
-  const skills = [...byName.values()].reverse().filter(({ name }) => !disabled.includes(name));
+  const skills = [...byName.values()].reverse().filter(({ name }) => !disabled?.includes(name));
   const listed = skills.filter(({ isListed }) => isListed);
   const parts = [
     ...[...always, ...skills.filter(({ isAlways }) => isAlways)].map(

@@ -2,7 +2,6 @@ import type { Agent } from '../agents/agent.ts';
 import { isReadOrBuild } from '../agents/model/known-commands.ts';
 import { pricesOf } from '../base/known-models.ts';
 import { RISKS, type Step, type ToolStep } from '../base/steps.ts';
-import type { ConfirmationPolicy } from '../storage/conversation-state.ts';
 import { storageError } from '../storage/storage-error.ts';
 import type { Conversation } from './conversation.ts';
 import {
@@ -202,8 +201,7 @@ export class RunLoop {
     const { last_user_message_id: answered } = this.#conversation.state;
     const step = await this.#next();
     if (step === null) return 'continue';
-    const { state } = this.#conversation;
-    const steps_done = state.steps_done + 1;
+    const steps_done = this.#conversation.state.steps_done + 1;
     const { events: used, change } = this.#conversation.used(step.usage);
     if (step.type === 'message') {
       const message = messageEvent('assistant', textContent(step.text), step.reasoning);
@@ -231,9 +229,7 @@ export class RunLoop {
       return 'continue';
     }
     const pending = { ...change, pending_action_id: cause.action_id };
-    const isKnown =
-      !this.#isIsolated && isReadOrBuild(step, state.working_dir, this.tools.terminal.folder);
-    if (needsConfirmation(state.confirmation_policy, step, this.#isIsolated, isKnown)) {
+    if (this.#needsConfirmation(step)) {
       // Written before its event: an action without its step could never be approved.
       this.#conversation.log.write('asked', step);
       const execution_status = 'waiting_for_confirmation';
@@ -273,18 +269,15 @@ export class RunLoop {
     this.#conversation.setStatus('finished');
     return 'stop';
   }
-}
 
-function needsConfirmation(
-  policy: ConfirmationPolicy,
-  step: ToolStep,
-  isIsolated: boolean,
-  isKnown: boolean,
-): boolean {
-  if (step.type !== 'terminal' && step.type !== 'edit' && step.type !== 'mcp') return false;
-  if (policy.kind !== 'ConfirmRisky') return policy.kind === 'AlwaysConfirm';
-  if (!isIsolated && !isKnown) return true;
-  const { risk = isIsolated ? 'UNKNOWN' : 'LOW' } = step;
-  if (risk === 'UNKNOWN') return policy.confirm_unknown;
-  return RISKS.indexOf(risk) >= RISKS.indexOf(policy.threshold);
+  #needsConfirmation(step: ToolStep): boolean {
+    if (step.type !== 'terminal' && step.type !== 'edit' && step.type !== 'mcp') return false;
+    const { confirmation_policy: policy, working_dir } = this.#conversation.state;
+    if (policy.kind !== 'ConfirmRisky') return policy.kind === 'AlwaysConfirm';
+    if (!this.#isIsolated && !isReadOrBuild(step, working_dir, this.tools.terminal.folder))
+      return true;
+    const { risk = this.#isIsolated ? 'UNKNOWN' : 'LOW' } = step;
+    if (risk === 'UNKNOWN') return policy.confirm_unknown;
+    return RISKS.indexOf(risk) >= RISKS.indexOf(policy.threshold);
+  }
 }

@@ -85,20 +85,21 @@ export class Terminal {
     if (step.is_input) return this.#input(step, left, signal);
     if (left?.hasEnded === false)
       return this.#unfinished(step, left, 'This command was not executed. ');
-    const before = left && (await left.ended);
+    let endOfLeft = '';
+    if (left !== null) {
+      const result = await left.ended;
+      const end = `${result.stdout}${result.stderr}${endOf(left, result)}`;
+      endOfLeft = `[The command \`${left.name}\` has ended:]\n${end}\n`;
+    }
     this.#left = null;
     const seconds = step.timeout_seconds ?? LIMIT_SECONDS;
     // A recorded command has the paths of the machine that it was recorded on.
-    const command =
-      step.call === undefined
-        ? movedCommand(step.command, this.#conversation.state.working_dir)
-        : step.command;
+    const isRecorded = step.call === undefined;
+    const { working_dir } = this.#conversation.state;
+    const command = isRecorded ? movedCommand(step.command, working_dir) : step.command;
     const running = this.#start(command, seconds);
-    if (left && before) {
-      const end = `${before.stdout}${before.stderr}${endOf(left, before)}`;
-      running.output.push(Buffer.from(`[The command \`${left.name}\` has ended:]\n${end}\n`));
-    }
-    const awaitsEnd = step.call === undefined || step.timeout_seconds !== undefined;
+    running.output.push(Buffer.from(endOfLeft));
+    const awaitsEnd = isRecorded || step.timeout_seconds !== undefined;
     return this.#await(step, running, signal, awaitsEnd ? null : this.#silentMs);
   }
 

@@ -46,16 +46,15 @@ export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: st
         updated_at,
       };
       const before = last.get(id) ?? { status: null, title: null };
+      let known = before.title;
       const row = store.conversations.get(id); // null: its start reads the title from the log
-      // A title that the user gave must not be replaced by the earlier one that the worker repeats.
-      const isNew =
-        before.title === null ? row !== null && hasDefaultTitle(row) : before.title !== title;
-      if (row !== null && title !== null && isNew) change.title = title;
+      if (row !== null && title !== null) {
+        // A title that the user gave must not be replaced by the earlier one of the worker.
+        if (known === null ? hasDefaultTitle(row) : known !== title) change.title = title;
+        known = title;
+      }
       waiting.set(id, change);
-      last.set(id, {
-        status: execution_status,
-        title: row === null ? before.title : (title ?? before.title),
-      });
+      last.set(id, { status: execution_status, title: known });
       if (before.status === execution_status) timer ??= setTimeout(write, WRITE_PAUSE_MS).unref();
       else {
         used.set(sandboxId, updated_at);

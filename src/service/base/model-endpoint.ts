@@ -18,6 +18,12 @@ const APIS: readonly [RegExp, Api][] = [
   [/\/v1beta$/, 'google'],
 ];
 
+/** Interfaces by `api_mode`; by default the URL decides. */
+const OF_MODE = new Map<unknown, Api>([
+  ['chat', 'chat'],
+  ['responses', 'responses'],
+]);
+
 /** URLs by the provider that the name of a model begins with. */
 const URLS = new Map([
   ['anthropic', 'https://api.anthropic.com/v1'],
@@ -98,17 +104,17 @@ const SET_UP = new Map([
 
 /** Null: the URL is not known. */
 export function endpointOf({ model, base_url, api_mode }: Llm): Endpoint | null {
-  const name = model?.trim() ?? '';
-  if (name === '') return null;
+  const name = model?.trim();
+  if (!name) return null;
   const [prefix, rest] = split(name);
   const provider = prefix || OF_NAME.find(([pattern]) => pattern.test(name))?.[1];
   const own = URLS.get(provider ?? '');
   const baseUrl = base_url ? completed(base_url, prefix) : own;
   if (baseUrl === undefined) return null;
   const isStripped = ROUTED.has(prefix) || isOf(prefix, baseUrl);
-  const asked = name.startsWith('openai/responses/') ? 'responses' : api_mode;
+  const mode = name.startsWith('openai/responses/') ? 'responses' : api_mode;
   return {
-    api: asked === 'chat' || asked === 'responses' ? asked : apiOf(baseUrl),
+    api: OF_MODE.get(mode) ?? apiOf(baseUrl),
     baseUrl,
     model: isStripped ? (NAMES.get(prefix)?.(rest) ?? rest) : name,
   };

@@ -25,8 +25,11 @@ export function injectFaults(faultRules: FaultRules): MiddlewareHandler {
     const answer = answerOf(rule, rule.delivered ? c.res : null);
     await pause(rule.latencyMs, outgoing);
     c.res = undefined; // else hono adds the headers of the answer before
-    c.res = rule.cut === null ? answer : RESPONSE_ALREADY_SENT;
-    if (rule.cut !== null) await sendPart(outgoing, answer, rule.cut);
+    if (rule.cut === null) c.res = answer;
+    else {
+      c.res = RESPONSE_ALREADY_SENT;
+      await sendPart(outgoing, answer, rule.cut);
+    }
   };
 }
 

@@ -51,28 +51,23 @@ export const conversationRoutes: readonly Route<AgentContext>[] = [
       if (needsModel) assertModelMayRun(config, agent, body.agent_profile_id);
       const workingDir = await workingFolder(sandbox, body.workspace.working_dir);
       const instructions = needsModel
-        ? await readInstructions(sandbox, workingDir, body.disabled_skills ?? [])
+        ? await readInstructions(sandbox, workingDir, body.disabled_skills)
         : NO_INSTRUCTIONS;
       // Another request may have created it during the reads.
       const existing = conversations.get(id);
       if (existing !== null) return conversationView(existing.conversation);
       const secrets = { ...agent?.agent_context?.secrets, ...body.secrets };
       const start = { body, agent, workingDir, instructions };
-      const { conversation, loop } = conversations.create(
-        id,
-        start,
-        secretValues(secrets, userStore),
-      );
+      const values = secretValues(secrets, userStore);
+      const { conversation, loop } = conversations.create(id, start, values);
       const setup = await setUp(loop, body.setup_script, config.spec);
       // It was deleted meanwhile, or the worker ends.
       if (conversations.get(id) === null) throw refuse(404, `Conversation not found: ${id}`);
       const message = body.initial_message;
       if (message) conversation.addMessage(message.role, message.content);
-      if (instructions.notice !== '') conversation.notice(instructions.notice);
-      if (setup !== null) {
-        conversation.notice(setup.notice);
-        if (setup.output !== '') log(`the output of the setup script:\n${setup.output}`);
-      }
+      const notices = [instructions.notice, setup.notice].filter((notice) => notice !== '');
+      for (const notice of notices) conversation.notice(notice);
+      if (setup.output !== '') log(`the output of the setup script:\n${setup.output}`);
       if (message?.run) loop.startOrJoin();
       return json(conversationView(conversation), 201);
     },
@@ -337,7 +332,7 @@ async function setUp(
   script: string | null | undefined,
   spec: AgentContext['config']['spec'],
 ) {
-  if (script == null) return null;
+  if (script == null) return { notice: '', output: '' };
   if (spec !== 'process') return tools.terminal.setUp(script);
   // A repository of somebody else would run it with the rights of the user.
   const why = 'this sandbox has no isolation. Run it where the task needs it.';

@@ -22,8 +22,8 @@ import { INTERFACES } from './interfaces.ts';
 import { ReasoningReader } from './reasoning.ts';
 import { inText } from './tools-in-text.ts';
 
-const RETRIES = 4;
-const LONGEST_WAIT_S = 64;
+/** Of settings that have none of these. */
+const RETRIES = { num_retries: 4, retry_multiplier: 1, retry_min_wait: 1, retry_max_wait: 64 };
 const TIMEOUT_SECONDS = 300;
 /** A longer `Retry-After` ends the run: no event would report the wait. */
 const LONGEST_WAIT_MS = 120_000;
@@ -66,20 +66,17 @@ export async function callModel(
   request: ModelRequest,
   signal: AbortSignal,
 ): Promise<ModelAnswer> {
-  const { num_retries, retry_multiplier, retry_min_wait, retry_max_wait } = llm;
-  const retries = num_retries ?? RETRIES;
+  const retries: typeof RETRIES = { ...RETRIES, ...definedOf(llm) };
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await callOnce(llm, request, signal);
     } catch (error) {
       signal.throwIfAborted();
       const retry = error instanceof ModelFailure ? error.retry : null;
-      const waitSeconds = Math.max(
-        Math.min((retry_multiplier ?? 1) * 2 ** attempt, retry_max_wait ?? LONGEST_WAIT_S),
-        retry_min_wait ?? 1,
-      );
-      const waitMs = retry?.afterMs ?? waitSeconds * 1000;
-      if (retry === null || attempt >= retries || waitMs > LONGEST_WAIT_MS) throw error;
+      const { num_retries, retry_multiplier, retry_min_wait, retry_max_wait } = retries;
+      const growing = Math.min(retry_multiplier * 2 ** attempt, retry_max_wait);
+      const waitMs = retry?.afterMs ?? Math.max(growing, retry_min_wait) * 1000;
+      if (retry === null || attempt >= num_retries || waitMs > LONGEST_WAIT_MS) throw error;
       await delay(waitMs, undefined, { signal });
     }
   }
@@ -98,24 +95,30 @@ export async function askForText(
   throw new ModelFailure('LLMNoResponseError', detail);
 }
 
-async function callOnce(
-  llm: Llm,
-  request: ModelRequest,
-  signal: AbortSignal,
-): Promise<ModelAnswer> {
+function endpointToCall(llm: Llm): Endpoint {
   const endpoint = endpointOf(llm);
   if (endpoint === null) {
-    const why = llm.model
-      ? `The URL of the model ${llm.model} is not known`
+    const { model } = llm;
+    const why = model
+      ? `The URL of the model ${model} is not known`
       : 'The conversation has no model';
     const next = 'Set both: acs settings set llm_model=<model> llm_base_url=<url>.';
-    throw new ModelFailure('NoModel', `${why}. ${endpointHint(llm.model ?? '') ?? next}`);
+    throw new ModelFailure('NoModel', `${why}. ${endpointHint(model ?? '') ?? next}`);
   }
   if (/^https?:\/\/[^/]*@/i.test(endpoint.baseUrl)) {
     const detail =
       'llm_base_url has a user name or a password. Remove it: a key is set as llm_api_key.';
     throw new ModelFailure('LLMBadRequestError', detail);
   }
+  return endpoint;
+}
+
+async function callOnce(
+  llm: Llm,
+  request: ModelRequest,
+  signal: AbortSignal,
+): Promise<ModelAnswer> {
+  const endpoint = endpointToCall(llm);
   const timeoutMs = Math.min((llm.timeout || TIMEOUT_SECONDS) * 1000, LONGEST_TIMER_MS);
   const end = new AbortController();
   let isSilent = false;
@@ -207,9 +210,9 @@ async function startAnswer(
   });
 }
 
-function definedOf<Value>(members: Record<string, Value | null | undefined>) {
+function definedOf<Members extends object>(members: Members) {
   const defined = Object.entries(members).filter(([, value]) => value != null);
-  return Object.fromEntries(defined) as Record<string, Value>;
+  return Object.fromEntries(defined) as { [Name in keyof Members]?: NonNullable<Members[Name]> };
 }
 
 function withoutReasoning(message: ModelMessage): ModelMessage {

@@ -112,7 +112,7 @@ function statusOf(error: unknown): number | null {
     return status >= 400 ? status : null;
   }
   if (error instanceof Error) return null;
-  const { code, statusCode, type } = (error ?? {}) as Record<string, unknown>;
+  const { code, statusCode, type } = Object(error) as Record<string, unknown>;
   const status = STATUS_OF_TYPE[String(type)] ?? statusCode ?? code;
   return typeof status === 'number' ? status : 500;
 }

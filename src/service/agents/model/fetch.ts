@@ -19,16 +19,13 @@ export async function fetchAnswer(
   request: Parameters<typeof fetch>[1],
   { hasOwnTimeout, members }: Sending,
 ): Promise<Response> {
-  const body = typeof request?.body === 'string' ? { body: bodyOf(request.body, members) } : {};
-  const answer = await fetchByProxy(
-    input,
-    { ...request, ...body, redirect: 'manual' },
-    hasOwnTimeout,
-  );
+  const body = bodyOf(request?.body as string, members);
+  const sent = { ...request, body, redirect: 'manual' } as const;
+  const answer = await fetchByProxy(input, sent, hasOwnTimeout);
   const { status, headers } = answer;
   const { origin } = new URL(answer.url);
-  const type = headers.get('content-type') ?? '';
-  const stream = answer.body?.pipeThrough(limit()) ?? null;
+  const type = headers.get('content-type') || 'no content type';
+  const stream = answer.body?.pipeThrough(limit());
   if (status >= 300 && status < 400) {
     await stream?.cancel();
     const target = headers.get('location') ?? 'nowhere';
@@ -42,7 +39,7 @@ export async function fetchAnswer(
     throw new ModelFailure('LLMBadRequestError', detail);
   }
   const init = { status, statusText: answer.statusText, headers };
-  if (!answer.ok || stream === null) return new Response(stream, init);
+  if (!answer.ok || stream === undefined) return new Response(stream, init);
   if (/event-stream/i.test(type)) return new Response(correctedStream(stream), init);
   const text = await new Response(stream).text();
   // Some endpoints name their stream text/plain, and some answer a request for a stream whole.
@@ -51,9 +48,8 @@ export async function fetchAnswer(
     const body = correctedStream(new Blob([events]).stream());
     return new Response(body, { ...init, headers: { 'content-type': 'text/event-stream' } });
   }
-  const what = type === '' ? 'no content type' : type;
   const detail =
-    `${origin} answered with ${what} in place of a stream: ${cut(text.trim(), SHOWN)}. Correct ` +
+    `${origin} answered with ${type} in place of a stream: ${cut(text.trim(), SHOWN)}. Correct ` +
     'llm_base_url: most end with /v1.';
   throw new ModelFailure('LLMBadResponseError', detail);
 }

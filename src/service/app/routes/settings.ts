@@ -1,7 +1,7 @@
 /** Settings of both dialects, their schemas, the user, model profiles (interface 2.1 to 2.8). */
 import * as v from 'valibot';
 import { dictionary, record, truth } from '../../../protocol/detail.ts';
-import { isJsonObject, setAt, valueAt, type JsonObject } from '../../../protocol/settings.ts';
+import { setAt, valueAt, type JsonObject, type JsonValue } from '../../../protocol/settings.ts';
 import * as v0 from '../../../protocol/v0/requests.ts';
 import * as v1 from '../../../protocol/v1/requests.ts';
 import { HttpError, invalidMember, json, refuse } from '../../http/answer.ts';
@@ -195,19 +195,9 @@ export const settingsRoutes: readonly Route<AppContext>[] = [
         throw refuse(409, `No more than ${MAX_PROFILES} profiles can be stored`);
       }
       if (body.llm == null && !hasSettings(documents)) throw refuse(404, 'Settings not found');
-      const model =
-        (body.llm as JsonObject | null | undefined) ?? readSettings(documents).agent.llm;
-      const llm: JsonObject = {};
-      for (const each of AGENT_FIELDS.filter(({ section }) => section === 'llm')) {
-        const member = each.path.slice('llm.'.length);
-        const value = isJsonObject(model) ? model[member] : null;
-        if (value == null) continue;
-        const error = typeError(each, value);
-        if (error !== null) throw invalidMember('llm', `${each.path}: ${error}`);
-        llm[member] = value;
-      }
-      const reason = unsupported({ llm });
-      if (reason !== null) throw refuse(501, reason);
+      const llm = profileOf(
+        (body.llm as JsonObject | null | undefined) ?? readSettings(documents).agent.llm,
+      );
       if (!body.include_secrets) Reflect.deleteProperty(llm, 'api_key');
       if (body.preserve_existing_api_key && before?.api_key != null) llm.api_key ??= before.api_key;
       writeProfiles(documents, { ...all, profiles: { ...all.profiles, [name]: llm } });
@@ -296,6 +286,22 @@ function hosts(documents: DocumentStore) {
   return Object.fromEntries(
     Object.entries(readProviders(documents)).map(([name, { host }]) => [name, host]),
   );
+}
+
+/** The settings of a model that are not null. Throws a 422, and a 501 for an unsupported one. */
+function profileOf(model: JsonValue = null): JsonObject {
+  const given = { llm: model };
+  const profile = { llm: {} };
+  for (const each of AGENT_FIELDS.filter(({ section }) => section === 'llm')) {
+    const value = valueAt(given, each.path) ?? null;
+    if (value === null) continue;
+    const error = typeError(each, value);
+    if (error !== null) throw invalidMember('llm', `${each.path}: ${error}`);
+    setAt(profile, each.path, value);
+  }
+  const reason = unsupported(profile);
+  if (reason !== null) throw refuse(501, reason);
+  return profile.llm;
 }
 
 function knownProfile(documents: DocumentStore, name: string) {
