@@ -36,6 +36,11 @@ describe('the pending actions of V1', () => {
     ).toEqual(['b', 'c']);
   });
 
+  it('are answered by an event that has the id of the call alone', () => {
+    const after = event('x', 'environment', 'AgentErrorEvent', { tool_call_id: 'call-a' });
+    expect(idsOf([command('a', 'agent'), after, command('b', 'agent')])).toEqual(['b']);
+  });
+
   it('do not include commands that the user runs meanwhile, before or after', () => {
     expect(idsOf([command('mine', 'user'), command('a', 'agent'), command('too', 'user')])).toEqual(
       ['a'],
@@ -88,9 +93,24 @@ describe('the text and the risk of a pending action', () => {
     [-1, 'unknown'],
     ['high', 'unknown'],
   ])('over V0 has the risk that the server gives: %s is %s', (security_risk, risk) => {
-    const args = { command: 'ls', thought: 'why', security_risk, is_input: false };
+    const hidden = { thought: 'why', confirmation_state: 'x', hidden: true, blocking: true };
+    const args = { command: 'ls', security_risk, is_input: false, is_static: true, ...hidden };
     expect(ofV0(args)).toEqual({ action_id: '7', kind: 'run', text: '$ ls', risk });
   });
+
+  it('over V0 lacks the members that the user does not decide by', () => {
+    const hidden = { thought: 'why', confirmation_state: 'x', hidden: true, blocking: true };
+    expect(ofV0({ path: '/a', security_risk: 1, is_static: true, ...hidden, new: 'b' })?.text).toBe(
+      'run /a\nnew: b',
+    );
+  });
+
+  it.each(['system', 'recall', 'think', 'finish', 'change_agent_state', 'condensation'])(
+    'over V0 is never of an action %s',
+    (action) => {
+      expect(pendingActionV0([event('7', 'agent', `action:${action}`, { id: 7 })])).toBeNull();
+    },
+  );
 
   it('over V0 is of the newest action of the agent that has no answer', () => {
     const run = event('7', 'agent', 'action:run', { id: 7, args: { command: 'ls' } });

@@ -3,12 +3,14 @@ import {
   actionIdOf,
   commandOf,
   elapsed,
+  EVENT_KINDS,
   eventText,
   exitCodeOf,
   firstLine,
   fullText,
   isBookkeeping,
   isErrorOf,
+  riskOf,
   shapeOf,
   statusWordOf,
   thoughtOf,
@@ -49,6 +51,7 @@ describe('the line of a V1 event', () => {
       'hook PreToolUse: no',
     ],
     ['HookExecutionEvent', { hook_event_type: 'Stop', success: false }, 'hook Stop: failed'],
+    ['HookExecutionEvent', { hook_event_type: 'Stop', error: 'no' }, 'hook Stop: no'],
     ['ActionEvent', { action: { kind: 'TerminalAction', command: 'ls -la' } }, '$ ls -la'],
     [
       'ActionEvent',
@@ -115,6 +118,13 @@ describe('the line of a V1 event', () => {
       'MaxIterationsReached: limit',
     ],
     ['PauseEvent', {}, 'paused'],
+    ['InterruptEvent', {}, 'interrupted'],
+    ['SystemPromptEvent', {}, 'system prompt'],
+    ['CondensationRequest', {}, 'condensation of the history requested'],
+    ['LLMCompletionLogEvent', {}, 'log of a completion'],
+    ['SecurityAnalysisEvent', {}, 'risk'],
+    ['MessageEvent', { llm_message: { content: [...text('a'), ...text('b')] } }, 'a …'],
+    ['an action:name', { message: 'no' }, 'an action:name'],
     ['KindOfTheFuture', { anything: 1 }, 'KindOfTheFuture'],
   ])('%s %j reads %j', (kind, payload, line) => {
     expect(eventText(kind, payload)).toBe(line);
@@ -165,6 +175,7 @@ describe('the line of a V0 event', () => {
       'Command `ls` executed with exit code 0.',
     ],
     ['observation:future', {}, 'future'],
+    ['observation:of\ntwo lines', {}, 'of\ntwo lines'],
   ])('%s %j reads %j', (kind, payload, line) => {
     expect(eventText(kind, payload)).toBe(line);
   });
@@ -225,6 +236,31 @@ it.each([
   ['action:browse', 'user', '', {}, 'other', false],
   ['observation:run', 'agent', '', {}, 'output', false],
   ['observation:null', 'agent', '', {}, 'output', true],
+  ['MessageEvent', 'user', '', {}, 'message', false],
+  ['ConversationErrorEvent', 'environment', '', {}, 'error', false],
+  ['ServerErrorEvent', 'environment', '', {}, 'error', false],
+  ['AgentErrorEvent', 'agent', '', {}, 'error', false],
+  ['ACPToolCallEvent', 'agent', '', {}, 'action', false],
+  ['LLMCompletionLogEvent', 'environment', '', {}, 'other', true],
+  ['SecurityAnalysisEvent', 'agent', '', { risks: { a: 'LOW' } }, 'other', true],
+  ['SecurityAnalysisEvent', 'agent', '', { risks: { a: 'LOW', b: 'HIGH' } }, 'other', false],
+  ['SecurityAnalysisEvent', 'agent', '', { risks: { a: 'MEDIUM' } }, 'other', false],
+  [
+    'SecurityAnalysisEvent',
+    'agent',
+    '',
+    { risks: { a: 'HIGH' }, analyzer: 'LLMSecurityAnalyzer' },
+    'other',
+    true,
+  ],
+  ['action:message', 'user', '', {}, 'message', false],
+  ['action:run', 'user', '', {}, 'command', false],
+  ['action:finish', 'agent', '', {}, 'finish', false],
+  ['action:system', 'agent', '', {}, 'other', false],
+  ['action:recall', 'agent', '', {}, 'other', false],
+  ['action:change_agent_state', 'agent', '', {}, 'other', false],
+  ['observation:error', 'agent', '', {}, 'error', false],
+  ['observation:recall', 'agent', '', {}, 'other', false],
 ] as const)(
   '%s by the %s with the text %j and %j has the shape %s, bookkeeping: %s',
   (kind, source, text, payload, ...is) => {
@@ -252,6 +288,22 @@ it.each<[Record<string, unknown>, unknown[]]>([
 ])('the text, thought, command, exit code and error of %j are %j', (payload, members) => {
   const readers = [fullText, thoughtOf, commandOf, exitCodeOf, isErrorOf];
   expect(readers.map((read) => read({ payload }))).toEqual(members);
+});
+
+it.each([
+  ['LOW', null],
+  ['MEDIUM', 'medium'],
+  ['high', 'high'],
+  [undefined, null],
+])('riskOf is the risk that is named at an event: %s is %s', (security_risk, risk) => {
+  expect(riskOf({ payload: { security_risk } })).toBe(risk);
+});
+
+it('EVENT_KINDS are the kinds that have a text or a shape, each once', () => {
+  expect(EVENT_KINDS).toEqual(
+    expect.arrayContaining([...KINDS.split(/\s+/), 'observation:recall']),
+  );
+  expect(new Set(EVENT_KINDS).size).toBe(EVENT_KINDS.length);
 });
 
 it('statusWordOf is the status that an event of either dialect reports, and null for other events', () => {

@@ -10,6 +10,7 @@ import {
   type FileSides,
   lineTotals,
   patchFiles,
+  unquotePath,
 } from '../../src/domain/patch.ts';
 
 const stat = (patch: string, ...paths: string[]) =>
@@ -55,6 +56,29 @@ it('a file that becomes a link, which git deletes and adds, is one modified file
   expect([...patchFiles(patch.join('')).values()]).toEqual([
     { path: 'a', status: 'modified', added: 1, removed: 2, text: patch.join('') },
   ]);
+});
+
+it.each([
+  ['new file mode 100644', 'added'],
+  ['deleted file mode 100644', 'deleted'],
+  ['index 1..2 100644', 'modified'],
+])('a file whose head has "%s" is %s, and its folders are kept', (line, status) => {
+  const patch = `a line before\ndiff --git a/one/two/x b/one/two/x\n${line}\n`;
+  expect([...patchFiles(patch).values()]).toMatchObject([{ path: 'one/two/x', status }]);
+});
+
+it('a renamed file has the status renamed and its new path', () => {
+  const patch = 'diff --git a/x b/y\nrename from x\nrename to y\n';
+  expect([...patchFiles(patch).values()]).toMatchObject([{ path: 'y', status: 'renamed' }]);
+});
+
+it('a line of the content is not read as one of the head', () => {
+  const patch = 'diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\nrename to y\n';
+  expect([...patchFiles(patch).keys()]).toEqual(['x']);
+});
+
+it('unquotePath reads the escapes of git', () => {
+  expect(unquotePath('"\\a\\b\\t\\n\\v\\f\\r"')).toBe('\x07\b\t\n\v\f\r');
 });
 
 describe('the totals of changed files', () => {
@@ -105,6 +129,12 @@ describe('the patch of a file', () => {
       'more differences than are compared',
       { original: lines(4_000, 'old'), modified: lines(4_000, 'new') },
     ],
+    [
+      'more differences than are compared, without a line break at the ends',
+      { original: `${lines(4_000, 'old')}end`, modified: `${lines(4_000, 'new')}the end` },
+    ],
+    ['a large new file', { original: null, modified: lines(4_000, 'new') }],
+    ['a large deleted file', { original: lines(4_000, 'old'), modified: null }],
   ])('is one that git applies: %s', async (_, sides) => {
     const status =
       sides.original === null ? 'added' : sides.modified === null ? 'deleted' : 'modified';

@@ -61,11 +61,13 @@ describe('isSelected', () => {
     expect(selected({ idleMs: 2 * HOUR_MS })).toBe(false);
     expect(selected({ idleMs: HOUR_MS }, { running: true })).toBe(false);
     expect(selected({ idleMs: HOUR_MS }, { running: null })).toBe(false);
+    expect(selected({ idleMs: 1 }, { created_at: null, updated_at: null })).toBe(false);
   });
 
   it('compares every repository', () => {
     expect(selected({ repo: ['acme/do*'] })).toBe(true);
     expect(selected({ repo: ['other/*'] })).toBe(false);
+    expect(selected({ repo: ['other/*', 'acme/shop'] })).toBe(true);
   });
 
   it('matches a record without a spec with no named spec', () => {
@@ -84,6 +86,7 @@ describe('matchesRepository', () => {
     ['acme/shop', 'acme', false],
     ['acme/shop', 'a*shop*p', false],
     ['acme/shop', 'a*/*p', true],
+    ['acme/shop', 'a*x*p', false],
     ['a+b/(c)', 'a+b/(c)', true],
     ['', '*', true],
     ['x', '', false],

@@ -155,5 +155,6 @@ it('hasMask finds what the output has in place of a secret, and accepts ordinary
   expect([...words, { a: ['x', { b: '<redacted>' }] }].filter((value) => !hasMask(value))).toEqual(
     [],
   );
-  expect([null, 'set', 7, { a: ['x'] }].some((value) => hasMask(value))).toBe(false);
+  const values = [null, 'set', 7, { a: ['x'] }, 'is (set)', '(set) by hand'];
+  expect(values.some((value) => hasMask(value))).toBe(false);
 });

@@ -37,8 +37,18 @@ describe('the fields', () => {
       'must be an http or https URL without a user name',
     ],
     ['llm_base_url', '', null],
+    ['llm_base_url', 'http://host', null],
+    ['llm_base_url', 'https://host:1/v1/models', null],
+    ['llm_base_url', 'http://ho st', 'must be an http or https URL without a user name'],
+    ['llm_base_url', 'http://host/a b', 'must be an http or https URL without a user name'],
+    ['max_iterations', 1, null],
+    ['max_budget_per_task', 0, null],
+    ['max_budget_per_task', '1', 'must be a number'],
+    ['llm_model', 1, 'must be a text'],
+    ['mcp_config', 1, 'must be an object'],
+    ['mcp_config', { other: 1 }, expect.stringContaining('has no member other') as string],
     ['secrets_store', {}, 'is changed with acs secret set and acs git-provider set'],
   ])('%s = %j: %s', (name, value, problem) => {
-    expect(checkSettingsValue(find(name), value)).toBe(problem);
+    expect(checkSettingsValue(find(name), value)).toEqual(problem);
   });
 });
