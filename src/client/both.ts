@@ -69,8 +69,10 @@ function sideOf({ dialect }: { dialect: Dialect }): AppDialect {
 }
 
 function needsV0({ body, mcp_config, replay }: NewConversation, facts: ProbeFacts): boolean {
-  const takesReplay = startMember(facts, 'replay_json') === 'present';
-  return 'create_microagent' in body || mcp_config !== null || (replay !== null && !takesReplay);
+  const ofV0 = { mcp_config, replay_json: replay };
+  const isLacking = ([name, value]: [string, unknown]): boolean =>
+    value !== null && startMember(facts, name) !== 'present';
+  return 'create_microagent' in body || Object.entries(ofV0).some(isLacking);
 }
 
 function mergedList(by: ByDialect, owners: Map<string, AppDialect>): Conversations['list'] {

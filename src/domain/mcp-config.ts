@@ -1,7 +1,7 @@
 /** MCP servers in the settings: V0 has three lists (interface 2.3), V1 a map by name. */
 import { memberRedaction } from '../base/text/redact.ts';
 import { REDACTED } from '../base/text/secret-names.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from './settings.ts';
+import { isJsonObject, type JsonObject, type JsonValue, type McpConfig } from './settings.ts';
 
 /** The one setting that is masked, restored and compared by its members. */
 export const MCP_CONFIG = 'mcp_config';
@@ -99,6 +99,24 @@ export function checkMcpConfigV1(value: JsonValue): string | null {
     if (problem !== null) return name + problem;
   }
   return null;
+}
+
+/** The form of V1 and of agent servers; V0 takes three lists. */
+export function serversByName({ mcpServers, ...lists }: McpConfig): Record<string, unknown> {
+  if (mcpServers !== undefined) return mcpServers;
+  const remote = (transport: string, servers: McpConfig['shttp_servers'] = []) =>
+    servers.map(({ url, api_key, timeout }) => ({
+      url,
+      transport,
+      ...(timeout !== undefined && { timeout }),
+      ...(api_key && { headers: { Authorization: `Bearer ${api_key}` } }),
+    }));
+  const all = [...remote('sse', lists.sse_servers), ...remote('http', lists.shttp_servers)];
+  const named = (lists.stdio_servers ?? []).map(({ name, ...server }) => [name, server] as const);
+  return Object.fromEntries<unknown>([
+    ...all.map((each, index) => [`server${index + 1}`, each] as const),
+    ...named,
+  ]);
 }
 
 function nameOf(server: JsonObject): string {

@@ -1,6 +1,6 @@
 /** The settings of a start: the server applies its own to no conversation by itself. */
 import { AppError } from '../../base/errors.ts';
-import type { McpConfig } from '../../domain/settings.ts';
+import { serversByName } from '../../domain/mcp-config.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import { POLICIES } from '../agent-server/message.ts';
@@ -126,22 +126,4 @@ function policyMembers(confirm: keyof typeof POLICIES): Members {
   const policy = { confirmation_policy: { kind: POLICIES[confirm] } };
   if (confirm !== 'risky') return policy;
   return { ...policy, security_analyzer: { kind: 'LLMSecurityAnalyzer' } };
-}
-
-/** Agent servers take the servers by name, V0 takes three lists. */
-function serversByName({ mcpServers, ...lists }: McpConfig): Members {
-  if (mcpServers !== undefined) return mcpServers;
-  const remote = (transport: string, servers: McpConfig['shttp_servers'] = []) =>
-    servers.map(({ url, api_key, timeout }) => ({
-      url,
-      transport,
-      ...(timeout !== undefined && { timeout }),
-      ...(api_key && { headers: { Authorization: `Bearer ${api_key}` } }),
-    }));
-  const all = [...remote('sse', lists.sse_servers), ...remote('http', lists.shttp_servers)];
-  const named = (lists.stdio_servers ?? []).map(({ name, ...server }) => [name, server] as const);
-  return Object.fromEntries<unknown>([
-    ...all.map((each, index) => [`server${index + 1}`, each] as const),
-    ...named,
-  ]);
 }

@@ -1,5 +1,6 @@
 import { AppError } from '../../base/errors.ts';
 import { FLAG_OF_MEMBER, type NewConversation } from '../../domain/new-conversation.ts';
+import { serversByName } from '../../domain/mcp-config.ts';
 import { startMember, type ProbeFacts } from '../shared/features.ts';
 import { dashedId } from '../../domain/ids.ts';
 import { messageContent, POLICIES } from '../agent-server/message.ts';
@@ -7,6 +8,11 @@ import { markingTitle } from './lookup.ts';
 
 export function startsWithPolicy(facts: ProbeFacts): boolean {
   return startMember(facts, 'confirmation_policy') === 'present';
+}
+
+/** Only the local service does. */
+function takesMcpConfig(facts: ProbeFacts): boolean {
+  return startMember(facts, 'mcp_config') === 'present';
 }
 
 /** Only the service on the machine of the checkout does. */
@@ -32,9 +38,9 @@ export function refuseWhatIsMissing(request: NewConversation, facts: ProbeFacts)
   const missing = askedMembers(request, facts)
     .filter((name) => name === 'create_microagent' || startMember(facts, name) === 'absent')
     .map((name) => `${flagOf(name)} (${WHO_HAS[name] ?? 'newer servers have it'})`);
-  if (request.mcp_config !== null)
+  if (request.mcp_config !== null && !takesMcpConfig(facts))
     missing.push(
-      '--mcp-config for one conversation (V0 servers have it; for all: acs settings set ' +
+      '--mcp-config for one conversation (V0 servers and the local service have it; for all: acs settings set ' +
         'mcp_config=@file)',
     );
   // A replay begins with the start: its first steps would be carried out unapproved.
@@ -92,6 +98,8 @@ export function startBody(
     confirmation_policy: startsWithPolicy(facts) ? policy : null,
     workspace_commit: takesCommit(facts) ? (request.changes?.commit ?? null) : null,
     workspace_dependencies: request.dependencies ?? null,
+    mcp_config:
+      request.mcp_config && takesMcpConfig(facts) ? serversByName(request.mcp_config) : null,
   };
   const requested = Object.entries(members).filter(([, value]) => value !== null);
   return { ...Object.fromEntries(requested), ...request.body };

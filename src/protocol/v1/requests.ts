@@ -80,7 +80,7 @@ const initialMessage = record({
   run: v.optional(truth(), false),
 });
 
-/** The last five are this service's own extensions. */
+/** The last six are this service's own extensions. */
 export const appConversationStart = record({
   sandbox_id: maybe(text()),
   conversation_id: maybe(uuid()),
@@ -118,6 +118,7 @@ export const appConversationStart = record({
   confirmation_policy: maybe(confirmationPolicy),
   workspace_commit: maybe(text()),
   workspace_dependencies: maybe(truth()),
+  mcp_config: maybe(mapOf(dictionary())),
 });
 export type AppConversationStart = v.InferOutput<typeof appConversationStart>;
 

@@ -81,6 +81,14 @@ const CACHES = {
   pnpm_config_store_dir: 'pnpm',
 };
 
+/** Else they try again to reach a registry, npm for more than a minute, before they fail. */
+const OFFLINE = {
+  CARGO_NET_OFFLINE: 'true',
+  UV_OFFLINE: '1',
+  npm_config_offline: 'true',
+  pnpm_config_offline: 'true',
+};
+
 const TEMPORARY = [
   ['/home', 1 / 2],
   ['/tmp', 1 / 4],
@@ -205,10 +213,12 @@ export function bubblewrapEnvironment(
   node: string,
   hidden: string[],
   tools: UserTools,
+  isOffline: boolean,
 ): Record<string, string> {
   const programs = [...tools.path, ...nodeMount(node, hidden, tools).path, ...SYSTEM_PATH];
   return {
     ...tools.variables,
+    ...(isOffline && OFFLINE),
     ...Object.fromEntries(
       Object.entries(CACHES).map(([name, folder]) => [name, `${CACHE_INSIDE}/${folder}`]),
     ),

@@ -57,6 +57,7 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
   const { PATH } = process.env;
   const limits = config.limits ?? NO_LIMITS;
   const dataDir = path.dirname(path.dirname(config.events_dir));
+  const offline = config.spec === 'bubblewrap-offline';
   const hidden = hiddenFolders(dataDir, homedir());
   const tools = userTools(process.env, hidden, homedir());
   const { options, program } = bubblewrapPlan({
@@ -65,7 +66,7 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
     tools,
     dist: path.join(config.root, 'dist'),
     node: process.execPath,
-    offline: config.spec === 'bubblewrap-offline',
+    offline,
     hidden,
     temporary: limits.temporary,
   });
@@ -77,7 +78,7 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
     cwd: '/',
     detached: true,
     env: {
-      ...bubblewrapEnvironment(process.execPath, hidden, tools),
+      ...bubblewrapEnvironment(process.execPath, hidden, tools, offline),
       ...commonEnvironment(config),
     },
     stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'],

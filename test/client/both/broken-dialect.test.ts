@@ -22,8 +22,8 @@ it('a start that fails over V0 names --api where V1 answers', async () => {
 
 it('a start that only V0 can carry out does not name --api v1 when it fails', async () => {
   at.script({ 'POST /api/conversations': BROKEN });
-  const file = await at.file('servers.json', { sse_servers: [{ url: 'http://127.0.0.1:1' }] });
-  const { err } = await at.ends(['conv', 'new', 'hello', '--no-repo', '--mcp-config', file], {
+  const file = await at.file('body.json', { create_microagent: { repo: 'a/b' } });
+  const { err } = await at.ends(['conv', 'new', 'hello', '--no-repo', '--body', file], {
     code: 9,
   });
   expect(err).not.toContain('--api v1');

@@ -67,6 +67,7 @@ describe('a start that is refused', () => {
       400,
       /Parent/,
     ],
+    [V1, { replay_json: 'demo', mcp_config: { docs: 'x' } }, 422, /"loc":\["body","mcp_config"/],
     [V1, { replay_json: 'demo', trigger: 'nope' }, 422, /"loc":\["body","trigger"\]/],
     [V1, { replay_json: 'demo', initial_message: says('x', { nope: 1 }) }, 422, /Extra inputs/],
     [V0, {}, 400, /CONFIGURATION\$SETTINGS_NOT_FOUND/],
@@ -137,13 +138,16 @@ describe('what a start asks for', () => {
     }
   });
 
-  it('is shown with the digest of its replay and without the values of its secrets', () => {
-    const { echo, secrets } = v1({
+  it('is shown with the digest of its replay and without its secrets and MCP servers', () => {
+    const mcp_config = { docs: { command: 'docs', env: { KEY: 'very-secret' } } };
+    const { echo, secrets, mcp } = v1({
       replay_json: trajectory('ls'),
       secrets: { TOKEN: 'very-secret' },
+      mcp_config,
     });
-    expect(secrets).toEqual({ TOKEN: 'very-secret' });
+    expect({ secrets, mcp }).toEqual({ secrets: { TOKEN: 'very-secret' }, mcp: mcp_config });
     expect(echo).toMatchObject({ secrets: { TOKEN: '**********' } });
+    expect(echo).not.toHaveProperty('mcp_config');
     expect(echo.replay_json).toMatch(/^sha256:[0-9a-f]{64}$/);
     expect(v1({ replay_json: 'demo' }).echo.replay_json).not.toBe(echo.replay_json);
   });

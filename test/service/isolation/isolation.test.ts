@@ -299,11 +299,15 @@ describe.runIf(hasBubblewrap)('isolation', () => {
     expect(Number(processes.split('\n').at(-1))).toBeLessThan(10);
   });
 
-  it('has no network with bubblewrap-offline', async () => {
+  it('has no network with bubblewrap-offline, and package managers use their caches alone', async () => {
     const worker = await sandbox.start({ spec: 'bubblewrap-offline' });
     expect(worker.spec).toBe('bubblewrap-offline');
     const script = `require("net").connect(${worker.port},"127.0.0.1").on("connect",()=>console.log("open")).on("error",(e)=>console.log(e.code))`;
-    expect(await worker.outputsOf(`node -e '${script}'`)).toEqual(['ECONNREFUSED']);
+    const npx = 'npx --yes acs-none 2>&1 | grep -o ENOTCACHED';
+    expect(await worker.outputsOf(`node -e '${script}'`, npx)).toEqual([
+      'ECONNREFUSED',
+      'ENOTCACHED',
+    ]);
   });
 });
 

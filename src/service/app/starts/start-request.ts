@@ -117,7 +117,7 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
     message: messageOf(body, recorded?.message),
     replay,
     instructions,
-    mcp: null,
+    mcp: (body.mcp_config ?? null) as McpServers | null,
     confirmationPolicy,
     cloneFrom,
     filesFrom,
@@ -155,8 +155,8 @@ function messageOf(
 function echoOf(body: AppConversationStart, repository: string | null): Record<string, unknown> {
   const { conversation_id: id, secrets, replay_json: replay } = body;
   const members = Object.keys(appConversationStart.entries)
-    // Recorded: the members for tracing are not repeated.
-    .filter((name) => !name.startsWith('observability_'))
+    // Recorded: the members for tracing are not repeated. MCP servers may have secrets.
+    .filter((name) => !name.startsWith('observability_') && name !== 'mcp_config')
     .map((name) => [name, body[name as keyof AppConversationStart] ?? null] as const);
   const masked = Object.keys(secrets ?? {}).map((name) => [name, MASK]);
   return {

@@ -303,10 +303,22 @@ describe('a mistake in flags and files', () => {
   });
 });
 
-it('names the lists of V0 for MCP servers by name, which no start of an app server has', async () => {
+it('names the lists of V0 for MCP servers by name, which no start over V0 has', async () => {
   await at.file('by-name.json', { mcpServers: { docs: { url: 'http://127.0.0.1:9' } } });
   const err = /mcpServers of --mcp-config.*V0 servers have sse_servers/s;
-  await at.ends('hi --no-repo --mcp-config by-name.json', { code: 12, err, writes: [] });
+  const flags = '--no-repo --mcp-config by-name.json --api v0';
+  await at.ends(`hi ${flags}`, { code: 12, err, writes: [] });
+});
+
+it.each([
+  [{ mcpServers: { docs: { command: 'docs' } } }, { docs: { command: 'docs' } }],
+  [{ stdio_servers: [{ name: 'docs', command: 'docs' }] }, { docs: { command: 'docs' } }],
+  [{ shttp_servers: [{ url: 'http://[::1]' }] }, { server1: { url: 'http://[::1]' } }],
+])('the servers of --mcp-config %j are in the start over V1 by name', async (file, mcp_config) => {
+  await at.file('servers.json', file);
+  const flags = '--no-repo --replay demo --spec process --mcp-config servers.json';
+  const body = { mcp_config, sandbox_spec_id: 'process' };
+  await at.ends(`${flags} --dry-run --json`, { out: { requests: [{ body }] } });
 });
 
 describe('the end of a wait for a long run', () => {

@@ -133,10 +133,9 @@ describe('conv new without a message, on a terminal', () => {
   });
 
   it('prints a message of the editor when the start fails, and leaves no file', async () => {
-    const mcp = path.join(world.dir, 'mcp.json');
-    // for one conversation: V0 has that, and this service speaks V1 alone
-    await writeFile(mcp, '{}');
-    const args = ['--no-repo', '--spec', 'process', '--mcp-config', mcp];
+    const body = path.join(world.dir, 'body.json');
+    await writeFile(body, '{"brand_new": true}');
+    const args = ['--no-repo', '--spec', 'process', '--body', body];
     const before = await readdir(tmpdir());
     const asked = await onTerminal(repository, args, ['', 'Do it all']);
     expect(asked.code, asked.err).toBe(12);
@@ -413,11 +412,11 @@ describe('conv new without a message and without a model, on a terminal', () => 
     const other = ['--spec', 'process', '--dry-run', '-y', ...ofBare];
     const refused = await onTerminal(repository, other, ['profile'], machine);
     expect(refused).toMatchObject({ code: 3, err: expect.stringContaining('acs login') as string });
-    const mcp = path.join(world.dir, 'unsupported.json');
-    await writeFile(mcp, '{}');
+    const body = path.join(world.dir, 'unsupported.json');
+    await writeFile(body, '{"brand_new": true}');
     const signedIn = await onTerminal(
       repository,
-      ['--spec', 'process', '--mcp-config', mcp, ...ofBare],
+      ['--spec', 'process', '--body', body, ...ofBare],
       ['profile', 'url', url, 'work', key, 'Do it'],
       machine,
     );
