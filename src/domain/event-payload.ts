@@ -189,6 +189,8 @@ export function shapeOf({
   payload,
   source,
 }: Pick<ConversationEvent, 'kind' | 'text' | 'payload' | 'source'>): EventShape {
+  // A server, or a hook of it, writes messages to the model too.
+  if (kind === 'MessageEvent' && (source === 'environment' || source === 'hook')) return 'other';
   const shape = SHAPES.get(kind);
   if (shape !== undefined) return shape;
   if (kind === 'ActionEvent') {
