@@ -5,7 +5,7 @@ import { AGENT_CONTEXT } from '../settings/settings.ts';
 import type { ZipMember } from '../http/zip.ts';
 import { offeredTools } from '../agents/model/definitions.ts';
 import type { Conversation } from './conversation.ts';
-import { shownMetrics, type StoredEvent } from '../storage/conversation-state.ts';
+import { answerIn, messageText, shownMetrics } from '../storage/conversation-state.ts';
 
 const redactor = createRedactor([]);
 
@@ -102,26 +102,15 @@ function optionalTools(names: readonly string[] | null): string[] {
 
 export function firstMessage(conversation: Conversation): string {
   for (const event of conversation.history()) {
-    if (event.kind === 'MessageEvent' && event.source === 'user') return textOf(event).trim();
+    if (event.kind === 'MessageEvent' && event.source === 'user') return messageText(event).trim();
   }
   return '';
 }
 
 export function finalResponse(conversation: Conversation): string {
   let answer = '';
-  for (const event of conversation.history()) {
-    if (event.kind === 'MessageEvent' && event.source === 'agent') answer = textOf(event);
-    else if (event.kind === 'ActionEvent') {
-      const action = event['action'] as { kind: string; message?: string } | undefined;
-      if (action?.kind === 'FinishAction') answer = action.message ?? '';
-    }
-  }
+  for (const event of conversation.history()) answer = answerIn(event) ?? answer;
   return conversation.masked(answer);
-}
-
-function textOf(message: StoredEvent): string {
-  const { content } = message['llm_message'] as { content: { text?: string }[] };
-  return content.map((part) => part.text ?? '').join('');
 }
 
 export function* trajectoryMembers(conversation: Conversation): Generator<ZipMember> {

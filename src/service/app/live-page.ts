@@ -19,7 +19,7 @@ import { createStepReader, type PageEvent } from '../../page/steps.ts';
 import { createRedactor, type Redactor } from '../../base/text/redact.ts';
 import { normalizeTime } from '../../base/text/time.ts';
 import { gitDelta } from '../agent-server/git.ts';
-import type { ExecutionStatus, StoredEvent } from '../storage/conversation-state.ts';
+import { answerIn, type ExecutionStatus, type StoredEvent } from '../storage/conversation-state.ts';
 import type { ConversationRow } from '../storage/conversations.ts';
 import { type EventLog, type EventPageRequest, parseStored } from '../storage/event-log.ts';
 import type { AppContext } from './context.ts';
@@ -282,7 +282,7 @@ export class EventReader {
       for (const event of events) {
         if (signalOf(event) === 'message') return null;
         const text = answerIn(event);
-        if (text !== '') return this.redact(text);
+        if (text) return this.redact(text);
       }
     }
     return null;
@@ -294,7 +294,7 @@ export class EventReader {
 
   #read<Result>(work: (log: EventLog) => Result): Result | null {
     const row = this.#context.store.conversations.get(this.#id);
-    return row === null ? null : this.#context.logs.read(row, work);
+    return row && this.#context.logs.read(row, work);
   }
 
   *#pages(filter: Omit<EventPageRequest, 'limit'>): Generator<StoredEvent[], void, void> {
@@ -328,14 +328,4 @@ function signalOf({ kind, source, key }: StoredEvent): PageEvent['signal'] {
   return kind === 'ConversationStateUpdateEvent' && key === 'execution_status'
     ? 'status:other'
     : null;
-}
-
-function answerIn(event: StoredEvent): string {
-  const { action, llm_message: message } = event as {
-    action?: { kind?: string; message?: string };
-    llm_message?: { content?: { text?: string }[] };
-  };
-  if (event.kind === 'ActionEvent' && action?.kind === 'FinishAction') return action.message ?? '';
-  if (event.kind !== 'MessageEvent' || event.source !== 'agent') return '';
-  return (message?.content ?? []).map(({ text }) => text ?? '').join('');
 }

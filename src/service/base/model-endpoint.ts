@@ -25,7 +25,7 @@ const OF_MODE = new Map<unknown, Api>([
 ]);
 
 /** URLs by the provider that the name of a model begins with. */
-const URLS = new Map([
+const URLS = new Map<string | undefined, string>([
   ['anthropic', 'https://api.anthropic.com/v1'],
   ['cerebras', 'https://api.cerebras.ai/v1'],
   ['codestral', 'https://codestral.mistral.ai/v1'],
@@ -108,7 +108,7 @@ export function endpointOf({ model, base_url, api_mode }: Llm): Endpoint | null 
   if (!name) return null;
   const [prefix, rest] = split(name);
   const provider = prefix || OF_NAME.find(([pattern]) => pattern.test(name))?.[1];
-  const own = URLS.get(provider ?? '');
+  const own = URLS.get(provider);
   const baseUrl = base_url ? completed(base_url, prefix) : own;
   if (baseUrl === undefined) return null;
   const isStripped = ROUTED.has(prefix) || isOf(prefix, baseUrl);

@@ -210,8 +210,22 @@ export function shownV1(
   };
 }
 
-export function profileConfig(llm: JsonObject, mask: Mask): JsonObject {
+function profileConfig(llm: JsonObject, mask: Mask): JsonObject {
   return withoutSecrets(AGENT_FIELDS, withDefaults(llm), mask).llm as JsonObject;
+}
+
+/** Throws a 404 for an unknown name. */
+export function knownProfile(documents: DocumentStore, name: string) {
+  const all = readProfiles(documents);
+  const llm = all.profiles[name];
+  if (llm === undefined) throw refuse(404, `Profile '${name}' not found`);
+  return { all, llm };
+}
+
+/** Throws a 404 for an unknown name. */
+export function shownProfile(documents: DocumentStore, name: string, mask: Mask) {
+  const { llm } = knownProfile(documents, name);
+  return { name, config: profileConfig(llm, mask), api_key_set: Boolean(llm.api_key) };
 }
 
 /** What is left out stays, null clears. Throws HttpError 400 or 422. */

@@ -12,6 +12,19 @@ export interface StoredEvent {
   [member: string]: unknown;
 }
 
+export function messageText({ llm_message }: StoredEvent): string {
+  const { content = [] } = llm_message as { content?: { text?: string }[] };
+  return content.map(({ text = '' }) => text).join('');
+}
+
+/** The text of an answer of the agent; null: the event is none. */
+export function answerIn(event: StoredEvent): string | null {
+  const { kind, source, action } = event;
+  if (kind === 'MessageEvent' && source === 'agent') return messageText(event);
+  const { kind: name, message = '' } = Object(action) as { kind?: string; message?: string };
+  return kind === 'ActionEvent' && name === 'FinishAction' ? message : null;
+}
+
 /** `accumulated_cost` in US dollars; null: the price is unknown. */
 export interface Metrics {
   model_name: string;

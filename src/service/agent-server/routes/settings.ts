@@ -12,9 +12,9 @@ import { MASK, type Mask } from '../../settings/fields.ts';
 import {
   keysSet,
   mergedV1,
-  profileConfig,
   readProfiles,
   readSettings,
+  shownProfile,
   shownV1,
   writeSettings,
 } from '../../settings/settings.ts';
@@ -96,12 +96,8 @@ export const userRoutes: readonly Route<AgentContext>[] = [
     parts: { name: profileName() },
     headers: EXPOSE,
     answers: { 200: profile(), ...refused(400, 404) },
-    handle({ userStore }, { path: { name }, c }) {
-      const llm = readProfiles(userStore().documents).profiles[name];
-      if (llm === undefined) throw refuse(404, `Profile '${name}' not found`);
-      const config = profileConfig(llm, maskFor(c, null));
-      return { name, config, api_key_set: Boolean(llm.api_key) };
-    },
+    handle: ({ userStore }, { path: { name }, c }) =>
+      shownProfile(userStore().documents, name, maskFor(c, null)),
   }),
 ];
 

@@ -115,7 +115,10 @@ export class McpClient {
       await Promise.race([lists, late]).finally(() => stop());
       signal.throwIfAborted();
       const starting = begun.filter((server) => this.#pending.has(server));
-      this.#problems.push(...starting.map(({ name }) => stillStarting(name)));
+      for (const { name } of starting)
+        this.#problems.push(
+          `The MCP server ${name} is still starting: its tools join a later step.`,
+        );
     }
     if (this.#offered === null) {
       for (const server of this.#servers.filter((each) => this.#tools.has(each)))
@@ -137,7 +140,8 @@ export class McpClient {
     const list = this.#within(server, seconds, signal, allTools).then(
       ({ tools, unread }) => {
         if (!ends()) return;
-        this.#problems.push(...unread.map((name) => unreadTool(server.name, name)));
+        const why = `of the MCP server ${server.name} is not used: its definition is not valid.`;
+        this.#problems.push(...unread.map((name) => `The tool ${name} ${why}`));
         this.#listed.add(server);
         this.#tools.set(server, tools);
         this.#offered = null;
@@ -246,17 +250,9 @@ async function allTools(
   return { tools, unread };
 }
 
-function stillStarting(server: string): string {
-  return `The MCP server ${server} is still starting: its tools join a later step.`;
-}
-
 function nameIn(tool: unknown): string {
   const { name } = (tool ?? {}) as { name?: unknown };
   return typeof name === 'string' ? cut(name, LONGEST_NAME) : 'without a name';
-}
-
-function unreadTool(server: string, tool: string): string {
-  return `The tool ${tool} of the MCP server ${server} is not used: its definition is not valid.`;
 }
 
 function offeredOf(lists: readonly { server: McpServer; tools: Tool[] }[], problems: string[]) {

@@ -1,6 +1,6 @@
 /** Answers of endpoints that differ from the OpenAI interface, in its form. */
 import { EventSourceParserStream } from 'eventsource-parser/stream';
-import { isRecord } from '../../../protocol/shape.ts';
+import { isRecord, type Json } from '../../../protocol/shape.ts';
 
 interface Call {
   index?: unknown;
@@ -17,7 +17,11 @@ export function correctedStream(stream: ReadableStream<Uint8Array>): ReadableStr
     .pipeThrough(
       new TransformStream<{ data: string }, string>({
         transform({ data }, controller) {
-          controller.enqueue(`data: ${corrected(data, correct)}\n\n`);
+          const chunk = parsed(data);
+          const text = isRecord(chunk)
+            ? JSON.stringify(correct(chunk))
+            : data.replaceAll('\n', '\ndata: ');
+          controller.enqueue(`data: ${text}\n\n`);
         },
       }),
     )
@@ -30,19 +34,11 @@ export function streamOfAnswer(text: string): string | null {
   if (!isRecord(answer)) return null;
   const { choices, error } = answer;
   if (!Array.isArray(choices) && !isRecord(error)) return null;
+  const withDelta = ({ message: delta, ...choice }: Json): Json => ({ ...choice, delta });
   const chunk = Array.isArray(choices)
     ? { ...answer, choices: choices.filter(isRecord).map(withDelta) }
     : answer;
   return `data: ${JSON.stringify(chunkCorrection()(chunk))}\n\ndata: [DONE]\n\n`;
-}
-
-function withDelta({ message, ...choice }: Record<string, unknown>): Record<string, unknown> {
-  return { ...choice, delta: message };
-}
-
-function corrected(data: string, correct: (chunk: Record<string, unknown>) => unknown): string {
-  const chunk = parsed(data);
-  return isRecord(chunk) ? JSON.stringify(correct(chunk)) : data.replaceAll('\n', '\ndata: ');
 }
 
 function parsed(text: string): unknown {

@@ -101,7 +101,7 @@ function messageExchange(event: StoredEvent, before: readonly Exchange[]): Excha
       ? { role, content: signed.length === 0 ? text : [...signed, part] }
       : { role: 'user', content: images.length === 0 ? text : [part, ...images] };
   // Some endpoints require an answer between two messages of a user; it may have been empty.
-  const isAnswered = !isRequest(event) || roleOf(before.at(-1)) === 'assistant';
+  const isAnswered = !isRequest(event) || before.at(-1)?.messages.at(-1)?.role === 'assistant';
   const empty: ModelMessage = { role: 'assistant', content: '(no answer)' };
   return { ids: [event.id], messages: isAnswered ? [message] : [empty, message] };
 }
@@ -110,10 +110,6 @@ function messageExchange(event: StoredEvent, before: readonly Exchange[]): Excha
 export function isRequest({ kind, source, llm_message: message }: StoredEvent): boolean {
   if (kind !== 'MessageEvent' || source !== 'environment') return false;
   return (message as { role: string }).role === 'user';
-}
-
-function roleOf(exchange: Exchange | undefined): string | undefined {
-  return exchange?.messages.at(-1)?.role;
 }
 
 class Answer implements Exchange {

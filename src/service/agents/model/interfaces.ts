@@ -98,7 +98,7 @@ const anthropic: Interface = {
   },
   options: (llm, model, messages) => ({
     toolStreaming: false,
-    ...thinkingOf(llm, model, messages),
+    ...(ADAPTIVE.test(model) ? adaptiveThinking(llm) : limitedThinking(llm, model, messages)),
   }),
 };
 
@@ -121,13 +121,18 @@ const google: Interface = {
 
 export const INTERFACES: Readonly<Record<Api, Interface>> = { chat, responses, anthropic, google };
 
-function thinkingOf(llm: Llm, model: string, messages: readonly ModelMessage[]): Options {
+/** Models that choose the length of their reasoning. */
+const ADAPTIVE = /claude-(?:(?:opus|sonnet)-4-[6-9]\b|[a-z]+-(?:[5-9]|\d\d)\b)/;
+
+function adaptiveThinking(llm: Llm): Options {
   const effort = effortOf(llm);
-  if (/claude-(?:(?:opus|sonnet)-4-[6-9]\b|[a-z]+-(?:[5-9]|\d\d)\b)/.test(model)) {
-    if (effort === 'none') return { thinking: { type: 'disabled' } };
-    const level = effort === 'minimal' ? 'low' : effort;
-    return { thinking: { type: 'adaptive', display: 'summarized' }, effort: level };
-  }
+  if (effort === 'none') return { thinking: { type: 'disabled' } };
+  const level = effort === 'minimal' ? 'low' : effort;
+  return { thinking: { type: 'adaptive', display: 'summarized' }, effort: level };
+}
+
+function limitedThinking(llm: Llm, model: string, messages: readonly ModelMessage[]): Options {
+  const effort = effortOf(llm);
   const limit = llm.extended_thinking_budget ?? USUAL_BUDGET;
   const isUsual = effort === USUAL_EFFORT && limit === USUAL_BUDGET;
   if (isUsual && !/claude-(?:3-7|[a-z]+-4)/.test(model)) return {};

@@ -106,7 +106,7 @@ export const conversationRoutesV0: readonly Route<AppContext>[] = [
     answers: { 200: v.nullable(records.conversationInfo), ...refused(400) },
     handle(context, { path }) {
       const row = findConversation(context, path.conversation_id);
-      return row === null ? null : conversationInfo(row, context);
+      return row && conversationInfo(row, context);
     },
   }),
   route('PATCH /api/conversations/{conversation_id}', {
@@ -177,8 +177,7 @@ function findConversation({ store }: AppContext, given: string): ConversationRow
   if (given.length > 100) throw refuse(400, 'Conversation ID is too long');
   if (/\.\.|[/\\\u0000]/.test(given))
     throw refuse(400, 'Conversation ID contains invalid path characters');
-  const id = toHexId(given);
-  return id === null ? null : store.conversations.get(id);
+  return store.conversations.get(toHexId(given));
 }
 
 /** A conversation of V0; null for any other: V0 does not reach the runs of V1. */

@@ -32,7 +32,7 @@ import {
 } from '../conversations.ts';
 import * as records from '../records.ts';
 import { repositoryForm, shownRepository } from '../repository.ts';
-import { readProfiles } from '../../settings/settings.ts';
+import { knownProfile } from '../../settings/settings.ts';
 import { StartRefused, startFromV1 } from '../starts/start-request.ts';
 import { cut } from '../../../base/text/well-formed.ts';
 
@@ -73,7 +73,7 @@ export const conversationRoutesV1: readonly Route<AppContext>[] = [
     handle: (context, { query }) =>
       hexIds(query.ids).map((id) => {
         const row = findConversation(context, id);
-        return row === null ? null : conversationRecord(row, context);
+        return row && conversationRecord(row, context);
       }),
   }),
   route('GET /api/v1/app-conversations/search', {
@@ -137,7 +137,7 @@ export const conversationRoutesV1: readonly Route<AppContext>[] = [
         updated_at: context.clock.stamp(),
       });
       const row = conversations.get(id);
-      return row === null ? null : conversationRecord(row, context);
+      return row && conversationRecord(row, context);
     },
   }),
   route('DELETE /api/v1/app-conversations/{conversation_id}', {
@@ -177,11 +177,10 @@ export const conversationRoutesV1: readonly Route<AppContext>[] = [
     async handle(context, { path: { conversation_id: id }, body: { profile_name: name } }) {
       const { documents, conversations } = context.store;
       runningSandbox(context, id);
-      const profile = readProfiles(documents).profiles[name];
-      if (profile === undefined) throw refuse(404, `Profile '${name}' not found`);
-      const { model } = profile;
+      const { llm } = knownProfile(documents, name);
+      const { model } = llm;
       if (typeof model !== 'string') throw refuse(400, `Profile '${name}' names no model`);
-      const answer = await post(context, id, 'switch_llm', { llm: profile }, 502);
+      const answer = await post(context, id, 'switch_llm', { llm }, 502);
       if (answer.status >= 400) throw refuse(502, textOf(answer));
       conversations.update(id, { llm_model: model });
       return SUCCESS;

@@ -37,7 +37,7 @@ export const pageRoutes: readonly Route<AppContext>[] = [
     async handle(context, { path: { conversation_id: id } }) {
       const row = context.store.conversations.get(id);
       const { workspacePatch } = await import('../live-page.ts');
-      const patch = row === null ? null : await workspacePatch(context, row);
+      const patch = row && (await workspacePatch(context, row));
       if (patch === null) throw refuse(404, `The workspace of conversation ${id} cannot be read`);
       return { patch };
     },
@@ -100,7 +100,7 @@ function positionOf(given: string): number {
 }
 
 function rowOf({ store }: AppContext, given: string): ConversationRow | null {
-  return store.conversations.get(toHexId(given) ?? '');
+  return store.conversations.get(toHexId(given));
 }
 
 /** Exchanges the link of a page for its cookie; without a link, the cookie is required. */
@@ -108,7 +108,7 @@ export async function exchangeLink(context: AppContext, c: Context): Promise<Res
   const once = c.req.query('once');
   if (once === undefined) return await requirePageCookie(context, c);
   const id = toHexId(c.req.param('conversation_id') ?? '');
-  const session = id === null ? null : context.pages.openSession(id, once);
+  const session = id && context.pages.openSession(id, once);
   if (id === null || session === null) {
     const text = `The link was used before, or is older than ${LINK_SECONDS} seconds.`;
     return await message(403, 'This link cannot be used', text, id);
@@ -151,7 +151,7 @@ async function message(
   id: string | null,
 ): Promise<Response> {
   const { messagePage } = await import('../../../page/live.ts');
-  return await html(messagePage(title, text, id === null ? null : `acs conv open ${id}`), status);
+  return await html(messagePage(title, text, id && `acs conv open ${id}`), status);
 }
 
 async function html(body: string | ReadableStream<Uint8Array>, status = 200): Promise<Response> {

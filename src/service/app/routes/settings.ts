@@ -32,11 +32,12 @@ import {
 import {
   hasSettings,
   keysSet,
+  knownProfile,
   mergedV1,
-  profileConfig,
   readProfiles,
   readSettings,
   replacedV0,
+  shownProfile,
   shownV0,
   shownV1,
   writeProfiles,
@@ -177,10 +178,7 @@ export const settingsRoutes: readonly Route<AppContext>[] = [
     callers: 'typescript-client',
     parts: BY_NAME,
     answers: { 200: profile(), ...refused(404) },
-    handle({ store }, { path: { name } }) {
-      const { llm } = knownProfile(store.documents, name);
-      return { name, config: profileConfig(llm, null), api_key_set: Boolean(llm.api_key) };
-    },
+    handle: ({ store }, { path: { name } }) => shownProfile(store.documents, name, null),
   }),
   route('POST /api/v1/settings/profiles/{name}', {
     callers: 'acs settings profile save, typescript-client',
@@ -302,13 +300,6 @@ function profileOf(model: JsonValue = null): JsonObject {
   const reason = unsupported(profile);
   if (reason !== null) throw refuse(501, reason);
   return profile.llm;
-}
-
-function knownProfile(documents: DocumentStore, name: string) {
-  const all = readProfiles(documents);
-  const llm = all.profiles[name];
-  if (llm === undefined) throw refuse(404, `Profile '${name}' not found`);
-  return { all, llm };
 }
 
 /** The models that the settings and the profiles name; `part` is a part of `provider/name`. */
