@@ -4,6 +4,7 @@ import {
   existsSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   statSync,
 } from 'node:fs';
@@ -32,6 +33,7 @@ const MANAGERS: readonly [string, folders: string[], parts: string[], isSet: boo
   ['MISE_DATA_DIR', ['.local/share/mise'], ['installs', 'shims'], true],
   ['NVM_DIR', ['.nvm', '.config/nvm'], ['.'], true],
   ['PIPX_HOME', ['.local/share/pipx', '.local/pipx'], ['venvs', 'shared'], false],
+  ['PNPM_HOME', ['.local/share/pnpm'], ['bin', 'global'], false],
   ['PYENV_ROOT', ['.pyenv'], ['.'], true],
   ['RBENV_ROOT', ['.rbenv'], ['.'], true],
   ['RUSTUP_HOME', ['.rustup'], ['settings.toml', 'toolchains', 'update-hashes'], true],
@@ -195,10 +197,28 @@ function searchPath(env: Environment, shown: ShownFolders): Pick<UserTools, 'pat
 }
 
 function mountPrograms(folder: string, shown: ShownFolders): boolean {
-  const installation = path.dirname(realPath(folder) ?? folder);
-  if (!shown.has(folder) && INSTALLED.some((name) => existsSync(path.join(installation, name))))
-    shown.mount(installation);
-  return shown.mount(folder);
+  const installation = installationAround(realPath(folder) ?? folder);
+  if (!shown.has(folder) && installation !== null) shown.mount(installation);
+  const isMounted = shown.mount(folder);
+  if (isMounted) mountLinked(folder, shown);
+  return isMounted;
+}
+
+function installationAround(folder: string): string | null {
+  const installation = path.dirname(folder);
+  return INSTALLED.some((name) => existsSync(path.join(installation, name))) ? installation : null;
+}
+
+/** What the links among the programs of a folder lead to: global packages of npm, for example. */
+function mountLinked(folder: string, shown: ShownFolders): void {
+  for (const entry of entriesOf(folder).filter((each) => each.isSymbolicLink())) {
+    const link = path.join(folder, entry.name);
+    const file = realPath(link);
+    if (file === null || shown.has(file) || !isProgram(file)) continue;
+    const [packages] = /^.*?\/node_modules(?=\/)/s.exec(file) ?? [];
+    shown.mount(packages ?? installationAround(path.dirname(file)) ?? file);
+    shown.mount(path.resolve(folder, readlinkSync(link)));
+  }
 }
 
 export function networkVariables(
@@ -277,6 +297,11 @@ function entriesOf(folder: string): Dirent[] {
   } catch {
     return [];
   }
+}
+
+function isProgram(file: string): boolean {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats?.isFile() === true && (stats.mode & 0o111) !== 0;
 }
 
 function isFolder(file: string): boolean {

@@ -81,12 +81,19 @@ describe.runIf(hasBubblewrap)('a sandbox of the spec bubblewrap', () => {
     symlinkSync('../share/pipx/venvs/tool/bin/tool', at('.local/bin/tool'));
     program('sdk/go1.22/bin/go', '$(cat ${0%/*}/../pkg/tool)');
     plant('sdk/go1.22/pkg/tool', 'with its tools');
+    program('.npm-global/lib/node_modules/own/cli', '$(cat $(dirname $(readlink -f $0))/../data)');
+    plant('.npm-global/lib/node_modules/data', 'of a package');
+    mkdirSync(at('.npm-global/bin'));
+    symlinkSync('../lib/node_modules/own/cli', at('.npm-global/bin/packaged'));
+    program('.local/share/app/versions/1/app');
+    symlinkSync('1', at('.local/share/app/versions/current'));
+    symlinkSync(at('.local/share/app/versions/current/app'), at('.local/bin/app'));
     program('with space/spaced');
     program('with\nline/lined');
     program('real/linked');
     symlinkSync('real', at('link'));
     const folders = ['.cargo/bin', '.nvm/versions/node/v22.1.0/bin', '.pyenv/shims', '.local/bin'];
-    const others = ['sdk/go1.22/bin', 'with space', 'with\nline', 'link'];
+    const others = ['.npm-global/bin', 'sdk/go1.22/bin', 'with space', 'with\nline', 'link'];
     const worker = await start([
       ...folders,
       ...others,
@@ -95,12 +102,21 @@ describe.runIf(hasBubblewrap)('a sandbox of the spec bubblewrap', () => {
       '.cargo/bin',
     ]);
     const [ran, shim, written, found] = await worker.outputsOf(
-      'for each in cargo-own twice tool go spaced lined linked; do $each; done',
+      'for each in cargo-own twice tool packaged app go spaced lined linked; do $each; done',
       `${at('.pyenv/shims/twice')}; ${at('link/linked')}`,
       'for f in $PYENV_ROOT/x ~/x; do touch $f && echo written; done 2>&1',
       'echo "$PATH"',
     );
-    const names = ['cargo-own', 'twice of nvm', 'tool', 'go with its tools', 'spaced', 'lined'];
+    const linked = ['cli of a package', 'app'];
+    const names = [
+      'cargo-own',
+      'twice of nvm',
+      'tool',
+      ...linked,
+      'go with its tools',
+      'spaced',
+      'lined',
+    ];
     expect(ran).toBe([...names, 'linked'].join('\n'));
     expect(shim).toBe(`twice ${at('.pyenv')}\nlinked`);
     expect(written).toMatch(/Read-only file system\nwritten$/);
@@ -114,6 +130,8 @@ describe.runIf(hasBubblewrap)('a sandbox of the spec bubblewrap', () => {
     program('.local/bin/mine');
     program('.nvm/versions/node/v22.1.0/bin/own');
     symlinkSync('../.ssh/id_ed25519', at('bin/link-out'));
+    chmodSync(at('.ssh/id_ed25519'), 0o700);
+    symlinkSync('../work/notes', at('bin/notes'));
     symlinkSync('.ssh', at('looks-fine'));
     symlinkSync('.config/x/bin', at('also-fine'));
     symlinkSync('../.aws', at('.nvm/aws'));
