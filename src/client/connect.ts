@@ -86,7 +86,8 @@ class Connection {
       appKey: this.#options.key,
       agent: (url, key) => this.#agent({ signal, usualTimeoutMs }, url, key),
       notice: (text) => notice?.(text),
-      randomId: () => randomUUID(), // node:crypto is loaded when one is needed
+      // Of digits alone it breaks servers that keep ids in SQLite (interface 4.1).
+      randomId: () => randomUUID().replace(/^./, 'a'),
     });
     const links = linksWith();
     const v1 = now.dialects.includes('v1')

@@ -68,6 +68,22 @@ export function isNoise({ kind, payload }: EventRecord): boolean {
   return kind === 'ConversationStateUpdateEvent' && payload['key'] === 'full_state';
 }
 
+/** Pages of the history, with at most `limit` events in all. */
+export async function* historyPages(
+  pages: AsyncIterable<readonly EventRecord[]>,
+  conversationId: string,
+  redaction: Redaction,
+  limit = Infinity,
+): AsyncGenerator<ConversationEvent[], void, void> {
+  let left = limit;
+  for await (const page of pages) {
+    const events = page.filter((event) => !isNoise(event)).slice(0, left);
+    yield events.map((event) => toEvent(event, conversationId, redaction));
+    left -= events.length;
+    if (left <= 0) return;
+  }
+}
+
 /** Reads back to the latest user message: an earlier answer does not count (interface 12). */
 export async function finalAnswer(
   newestFirst: AsyncIterable<EventRecord>,

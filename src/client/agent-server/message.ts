@@ -1,4 +1,6 @@
+import { AppError } from '../../base/errors.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
+import type { OutgoingMessage } from '../shared/server.ts';
 
 export const POLICIES = {
   never: 'NeverConfirm',
@@ -15,5 +17,11 @@ export function messageContent(
     content.push({ type: 'text', text: request.message });
   if (request.image_urls.length > 0)
     content.push({ type: 'image', image_urls: request.image_urls });
+  return content;
+}
+
+export function outgoingContent({ text, image_urls }: OutgoingMessage): Record<string, unknown>[] {
+  const content = messageContent({ message: text, image_urls });
+  if (content.length === 0) throw new AppError('usage', 'the message is empty');
   return content;
 }

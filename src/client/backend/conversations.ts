@@ -1,11 +1,10 @@
-import { AppError } from '../../base/errors.ts';
 import { noConversation, normalId } from '../../domain/ids.ts';
 import { eachItem } from '../../domain/pages.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import { answerAt, pendingAt, runAt, WAITING } from '../agent-server/confirmations.ts';
 import { agentPages } from '../agent-server/events.ts';
-import { finalAnswer, isNoise, toEvent } from '../agent-server/event-records.ts';
-import { messageContent } from '../agent-server/message.ts';
+import { finalAnswer, historyPages } from '../agent-server/event-records.ts';
+import { outgoingContent } from '../agent-server/message.ts';
 import { untilRun } from '../agent-server/send.ts';
 import { statusError } from '../http/answer.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
@@ -13,8 +12,7 @@ import { removeOrRead } from '../shared/change-routes.ts';
 import { waitsForConfirmation } from '../shared/confirmation.ts';
 import type { Links } from '../shared/links.ts';
 import { webPage } from '../shared/local-routes.ts';
-import type { Adapter, EventQuery, IdOrRecord, OutgoingMessage } from '../shared/server.ts';
-import type { ConversationEvent } from '../../domain/event.ts';
+import type { Adapter, IdOrRecord, OutgoingMessage } from '../shared/server.ts';
 import { ownMachine } from './absent.ts';
 import { agentOf, find, getRecord, pathOf } from './calls.ts';
 import { changedFilesBackend, diffBackend } from './diff.ts';
@@ -62,7 +60,11 @@ export function createBackendConversations(
       await removeWorktree(links, place, unmerged);
       folders.set(normalId(id), { ...place, own: null });
     },
-    eventPages: (of, query) => eventPages(links, agentAt(of), query),
+    eventPages(of, query) {
+      const agent = agentAt(of);
+      const { redaction } = links.network;
+      return historyPages(agentPages(agent, query), agent.conversationId, redaction, query.limit);
+    },
     follow: (id, options) => followBackend(links, id, options),
     async result(of) {
       const pages = agentPages(agentAt(of), { order: 'newest-first' });
@@ -105,24 +107,8 @@ async function remove(links: Links, id: string): Promise<void> {
   });
 }
 
-async function* eventPages(
-  links: Links,
-  agent: AgentClient,
-  query: EventQuery,
-): AsyncGenerator<ConversationEvent[], void, void> {
-  let left = query.limit ?? Infinity;
-  if (left <= 0) return;
-  for await (const page of agentPages(agent, query)) {
-    const events = page.filter((event) => !isNoise(event)).slice(0, left);
-    yield events.map((event) => toEvent(event, agent.conversationId, links.network.redaction));
-    left -= events.length;
-    if (left <= 0) return;
-  }
-}
-
 async function send(links: Links, agent: AgentClient, message: OutgoingMessage): Promise<void> {
-  const content = messageContent({ message: message.text, image_urls: message.image_urls });
-  if (content.length === 0) throw new AppError('usage', 'the message is empty');
+  const content = outgoingContent(message);
   if (message.effect === 'store') return await agent.send(content, 'store');
   const { execution_status: status } = await agent.conversation();
   if (status === WAITING) throw waitsForConfirmation(agent.conversationId);

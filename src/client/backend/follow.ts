@@ -17,15 +17,8 @@ import { follow } from '../../runs/follower.ts';
 import { endOfStatus } from '../../runs/status.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import { agentPages } from '../agent-server/events.ts';
-import {
-  executionStatusOf,
-  isNoise,
-  isUserMessage,
-  reasonOfEvent,
-  toEvent,
-} from '../agent-server/event-records.ts';
-import { PartialAnswer } from '../agent-server/partial-answer.ts';
-import { openEventSocket } from '../agent-server/socket.ts';
+import { isUserMessage, reasonOfEvent } from '../agent-server/event-records.ts';
+import { AgentSource } from '../agent-server/follow.ts';
 import type { Links } from '../shared/links.ts';
 import { agentOf, getRecord } from './calls.ts';
 import { toConversation } from './records.ts';
@@ -38,12 +31,8 @@ export function followBackend(
   return follow(new BackendSource(links, id, options), links.clock, links.signal, options);
 }
 
-class BackendSource implements FollowSource {
-  readonly pollMs: FollowSource['pollMs'];
-  readonly #links: Links;
+class BackendSource extends AgentSource implements FollowSource {
   readonly #agent: AgentClient;
-  readonly #answer: PartialAnswer;
-  #reason: Reason | null = null;
   #record: BackendConversationRecord | null = null;
   /** Of the last event that has one. */
   #status: string | null = null;
@@ -51,76 +40,47 @@ class BackendSource implements FollowSource {
   #reported: string | null = null;
 
   constructor(links: Links, id: string, options: FollowOptions) {
-    this.#answer = new PartialAnswer(options, links.network.redaction);
-    this.#links = links;
+    super(links, id, options);
     this.#agent = agentOf(links, id);
-    this.pollMs = links.app.loopback
-      ? { reading: 500, listening: 3_000 }
-      : { reading: 3_000, listening: 10_000 };
   }
 
   async readRecord(): Promise<Conversation> {
-    const { starts } = this.#links;
-    const { conversationId } = this.#agent;
+    const { starts } = this.links;
     const started = starts.backend;
     starts.backend = null;
-    if (started !== null && normalId(started.id) === conversationId) this.#record = started;
+    if (started !== null && normalId(started.id) === this.id) this.#record = started;
     // A run that begins has changed nothing else.
     else if (this.#record !== null && this.#reported === 'running')
       this.#record = { ...this.#record, execution_status: 'running' };
-    else this.#record = await getRecord(this.#links, conversationId);
+    else this.#record = await getRecord(this.links, this.id);
     this.#reported = null;
-    return toConversation(this.#links, this.#record);
+    return toConversation(this.links, this.#record);
   }
 
   async complete(conversation: Conversation): Promise<Conversation> {
-    return await withReason(this.#links, this.#agent, conversation, this.#reason);
+    return await withReason(this.links, this.#agent, conversation, this.reason);
   }
 
   async *readEvents(window: FollowWindow): AsyncGenerator<SourceEvent, void, void> {
-    const sinceMs = window.sinceMs();
-    const since = sinceMs === null ? undefined : new Date(sinceMs).toISOString();
-    for await (const page of agentPages(this.#agent, { since }))
-      for (const event of page) yield this.#sourceEvent(event);
+    for await (const page of agentPages(this.#agent, { since: this.sinceOf(window) }))
+      for (const event of page) yield this.sourceEvent(event);
   }
 
   async openSocket(): Promise<FollowSocket | null> {
-    const socket = await openEventSocket(this.#links, this.#agent, {
-      location: 'header',
-      deltas: this.#answer.isWanted,
-    }).catch(nullIf(isOfKind('network')));
-    if (socket === null) return null;
-    this.#answer.reopened();
-    return {
-      take: () => socket.take().map((event) => this.#sourceEvent(event, this.#answer.add(event))),
-      activity: () => socket.activity(),
-      get closed() {
-        return socket.closed;
-      },
-      close: () => socket.close(),
-    };
+    return await this.socketOf(this.#agent, 'header').catch(nullIf(isOfKind('network')));
   }
 
   async confirmRefusal(): Promise<void> {
-    await getRecord(this.#links, this.#agent.conversationId);
+    await getRecord(this.links, this.id);
   }
 
-  #sourceEvent(event: EventRecord, partial: SourceEvent['partial'] = null): SourceEvent {
-    const { redaction } = this.#links.network;
-    this.#reason = redaction.value(reasonOfEvent(event)) ?? this.#reason;
-    if (isUserMessage(event)) this.#reason = null;
-    const status = executionStatusOf(event);
+  protected override sourceEvent(...of: Parameters<AgentSource['sourceEvent']>): SourceEvent {
+    const event = super.sourceEvent(...of);
+    const { execution_status: status } = event;
     // A socket begins with the state, which the stored events have reported too.
-    const execution_status = status === this.#status ? null : status;
-    if (status !== null) this.#status = status;
-    if (execution_status !== null) this.#reported = status;
-    return {
-      id: event.id,
-      timestamp: event.timestamp,
-      event: isNoise(event) ? null : () => toEvent(event, this.#agent.conversationId, redaction),
-      execution_status,
-      partial,
-    };
+    if (status === null || status === this.#status) return { ...event, execution_status: null };
+    this.#status = this.#reported = status;
+    return event;
   }
 }
 

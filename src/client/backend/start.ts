@@ -32,8 +32,7 @@ export async function* startBackend(
 ): AsyncGenerator<StartProgress, Conversation, void> {
   for (const secret of Object.values(request.secrets)) links.network.redaction.add(secret);
   const { workspace = { kind: 'fresh' } } = request;
-  // An id of digits alone breaks servers that keep ids in SQLite (interface 4.1).
-  const id = normalId(request.conversation_id ?? links.randomId().replace(/^./, 'a'));
+  const id = normalId(request.conversation_id ?? links.randomId());
   const [settings, stored] = await Promise.all([
     startSettings(links, request),
     storedSecrets(links),

@@ -102,7 +102,7 @@ export function createConversationsV0(
       await app.request({ method: 'POST', path: `${pathOfV0(id)}/stop`, safe: 'idempotent' });
     },
     diff: (id, options) => diffV0(links, id, options),
-    changedFiles: (of) => changedFilesV0(links, typeof of === 'string' ? of : of.id),
+    changedFiles: (of) => changedFilesV0(links, idOf(of)),
     folder: () => Promise.resolve(null),
     storedPatch: (id) => storedPatch(links, id),
     removeWorktree: () => Promise.reject(noWorktrees()),

@@ -13,7 +13,7 @@ import { filteredSearch } from './quirks/rejected-event-filters.ts';
 import type { EventQuery, FinalAnswer, IdOrRecord } from '../shared/server.ts';
 import { agentOf } from './agent.ts';
 import { conversationRecord } from './calls.ts';
-import { finalAnswer, isNoise, toEvent } from '../agent-server/event-records.ts';
+import { finalAnswer, historyPages } from '../agent-server/event-records.ts';
 import { runStateV1 } from './records.ts';
 
 export async function* eventPagesV1(
@@ -23,14 +23,8 @@ export async function* eventPagesV1(
   query: EventQuery,
 ): AsyncGenerator<ConversationEvent[], void, void> {
   const record = await conversationRecord(links, of);
-  let left = query.limit ?? Infinity;
-  if (left <= 0) return;
-  for await (const page of recordPages(links, copy, record, query)) {
-    const events = page.filter((event) => !isNoise(event)).slice(0, left);
-    yield events.map((event) => toEvent(event, record.id, links.network.redaction));
-    left -= events.length;
-    if (left <= 0) return;
-  }
+  const pages = recordPages(links, copy, record, query);
+  yield* historyPages(pages, record.id, links.network.redaction, query.limit);
 }
 
 async function* recordPages(

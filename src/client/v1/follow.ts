@@ -1,7 +1,7 @@
 /** A V1 conversation: the record at the app server, events and socket at the sandbox. */
 import { isFailure, isOfKind } from '../../base/errors.ts';
-import type { Conversation, Reason } from '../../domain/conversation.ts';
-import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
+import type { Conversation } from '../../domain/conversation.ts';
+import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import type {
   FollowItem,
   FollowOptions,
@@ -12,8 +12,7 @@ import type {
 } from '../../runs/follow-source.ts';
 import { follow } from '../../runs/follower.ts';
 import type { AgentClient } from '../agent-server/client.ts';
-import { PartialAnswer } from '../agent-server/partial-answer.ts';
-import { openEventSocket } from '../agent-server/socket.ts';
+import { AgentSource } from '../agent-server/follow.ts';
 import { normalId } from '../../domain/ids.ts';
 import type { Links } from '../shared/links.ts';
 import { createBusyWatch } from './quirks/busy-sandbox.ts';
@@ -29,13 +28,6 @@ import { keyLocations } from './quirks/socket-key-in-query.ts';
 import { agentOf } from './agent.ts';
 import { getConversation } from './calls.ts';
 import { completeRecord } from './complete-record.ts';
-import {
-  executionStatusOf,
-  isNoise,
-  isUserMessage,
-  reasonOfEvent,
-  toEvent,
-} from '../agent-server/event-records.ts';
 import { eventRecords } from './events.ts';
 import { toConversation } from './records.ts';
 
@@ -55,58 +47,48 @@ export function followV1(
   return follow(new SourceV1(links, notices, id, options), links.clock, links.signal, options);
 }
 
-class SourceV1 implements FollowSource {
-  readonly pollMs: FollowSource['pollMs'];
-  readonly #links: Links;
+class SourceV1 extends AgentSource implements FollowSource {
   readonly #notices: CopyNotices;
-  readonly #id: string;
-  readonly #answer: PartialAnswer;
   readonly #keyLocations = keyLocations();
   readonly #copy: ReturnType<typeof createCopySource>;
   readonly #avoidance: ReturnType<typeof createAvoidance>;
   readonly #isBusy: ReturnType<typeof createBusyWatch>;
   readonly #refuseLost: ReturnType<typeof createLostWatch>;
   #record: AppConversationRecord | null = null;
-  #reason: Reason | null = null;
 
   constructor(links: Links, notices: CopyNotices, id: string, options: FollowOptions) {
-    this.#answer = new PartialAnswer(options, links.network.redaction);
-    this.#links = links;
+    super(links, id, options);
     this.#notices = notices;
-    this.#id = id;
     this.#copy = createCopySource(links);
     this.#avoidance = createAvoidance(links.clock);
     this.#isBusy = createBusyWatch(links.clock);
     this.#refuseLost = createLostWatch(links.clock);
-    this.pollMs = links.app.loopback
-      ? { reading: 500, listening: 3_000 }
-      : { reading: 3_000, listening: 10_000 };
   }
 
   async readRecord(): Promise<Conversation> {
-    const { starts } = this.#links;
+    const { starts } = this.links;
     const started = starts.record;
     starts.record = null;
-    const isStarted = started !== null && normalId(started.id) === this.#id;
-    const record = isStarted ? started : await getConversation(this.#links, this.#id);
+    const isStarted = started !== null && normalId(started.id) === this.id;
+    const record = isStarted ? started : await getConversation(this.links, this.id);
     this.#record = record;
     await this.#refuseLost(record, this.#agentFor(record));
-    const conversation = toConversation(this.#links, record);
-    if (this.#isBusy(conversation, this.#reason !== null)) conversation.may_recover = true;
+    const conversation = toConversation(this.links, record);
+    if (this.#isBusy(conversation, this.reason !== null)) conversation.may_recover = true;
     return conversation;
   }
 
   async complete(conversation: Conversation, extent?: 'once'): Promise<Conversation> {
     const record = await this.#latest();
     const agentFor = (current: AppConversationRecord) => this.#agentFor(current);
-    const state = await completeRecord(this.#links, record, agentFor);
+    const state = await completeRecord(this.links, record, agentFor);
     delete state.may_recover;
     // The record may have changed since; the status that was read before is the one to report.
     const { execution_status, status, waiting_for } = conversation;
     if (execution_status !== null) Object.assign(state, { status, waiting_for });
     if (state.status !== 'failed') return state;
-    state.reason = this.#reason ?? state.reason;
-    if (extent !== 'once') state.reason ??= await lateReason(this.#links, record);
+    state.reason = this.reason ?? state.reason;
+    if (extent !== 'once') state.reason ??= await lateReason(this.links, record);
     return state;
   }
 
@@ -114,8 +96,7 @@ class SourceV1 implements FollowSource {
     const record = await this.#latest();
     const agent = this.#agentFor(record);
     const isCopy = agent === null || this.#copy.isCopy;
-    const sinceMs = window.sinceMs(isCopy ? COPY_OVERLAP_MS : undefined);
-    const since = sinceMs === null ? undefined : new Date(sinceMs).toISOString();
+    const since = this.sinceOf(window, isCopy ? COPY_OVERLAP_MS : undefined);
     let from: 'sandbox' | 'copy' = 'sandbox';
     const readCopy = () => {
       from = 'copy';
@@ -124,36 +105,25 @@ class SourceV1 implements FollowSource {
     };
     if (agent === null) await readCopy();
     if (record.sandbox_status === 'PAUSED') await this.#notices.notRunning(record);
-    for await (const event of eventRecords(this.#links, record.id, agent, { since }, readCopy))
-      yield this.#sourceEvent(event);
+    for await (const event of eventRecords(this.links, record.id, agent, { since }, readCopy))
+      yield this.sourceEvent(event);
     this.#copy.read(from, record);
   }
 
   catchUp({ execution_status: status }: Conversation): Promise<'complete' | 'read-again'> {
-    return this.#copy.catchUp(this.#id, status);
+    return this.#copy.catchUp(this.id, status);
   }
 
   async openSocket(): Promise<FollowSocket | null> {
     const record = await this.#latest();
     const agent = this.#agentFor(record);
     if (agent === null || record.sandbox_status !== 'RUNNING') return null;
-    const startedAtMs = this.#links.clock.now();
+    const startedAtMs = this.links.clock.now();
     try {
-      const socket = await openEventSocket(this.#links, agent, {
-        location: this.#keyLocations.now(),
-        deltas: this.#answer.isWanted,
-      });
+      const socket = await this.socketOf(agent, this.#keyLocations.now());
       this.#keyLocations.worked();
       this.#avoidance.end();
-      this.#answer.reopened();
-      return {
-        take: () => socket.take().map((event) => this.#sourceEvent(event, this.#answer.add(event))),
-        activity: () => socket.activity(),
-        get closed() {
-          return socket.closed;
-        },
-        close: () => socket.close(),
-      };
+      return socket;
     } catch (error) {
       if (!isOfKind('network')(error)) throw error;
       if (await this.#answersNow()) this.#keyLocations.failed();
@@ -175,7 +145,7 @@ class SourceV1 implements FollowSource {
     } catch (error) {
       if (!isFailure(error)) throw error;
       if (error.kind !== 'auth' && error.kind !== 'not-found') return false;
-      const now = await getConversation(this.#links, this.#id);
+      const now = await getConversation(this.links, this.id);
       this.#record = now;
       // The sandbox was replaced or paused: the refusal was that of the one before.
       if (SANDBOX_MEMBERS.some((name) => now[name] !== before[name])) return false;
@@ -184,23 +154,10 @@ class SourceV1 implements FollowSource {
   }
 
   async #latest(): Promise<AppConversationRecord> {
-    return (this.#record ??= await getConversation(this.#links, this.#id));
+    return (this.#record ??= await getConversation(this.links, this.id));
   }
 
   #agentFor(record: AppConversationRecord): AgentClient | null {
-    return this.#avoidance.isOn() ? null : agentOf(this.#links, record);
-  }
-
-  #sourceEvent(event: EventRecord, partial: SourceEvent['partial'] = null): SourceEvent {
-    const { redaction } = this.#links.network;
-    this.#reason = redaction.value(reasonOfEvent(event)) ?? this.#reason;
-    if (isUserMessage(event)) this.#reason = null;
-    return {
-      id: event.id,
-      timestamp: event.timestamp,
-      event: isNoise(event) ? null : () => toEvent(event, normalId(this.#id), redaction),
-      execution_status: executionStatusOf(event),
-      partial,
-    };
+    return this.#avoidance.isOn() ? null : agentOf(this.links, record);
   }
 }

@@ -1,5 +1,5 @@
 /** A message that runs executes an action that waits for a confirmation (interface 7.4). */
-import { AppError, isFailure, isOfKind, nullIf } from '../../base/errors.ts';
+import { isFailure, isOfKind, nullIf } from '../../base/errors.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import { waitsForConfirmation } from '../shared/confirmation.ts';
 import { readPresence } from '../shared/features.ts';
@@ -14,15 +14,14 @@ import { getConversation, conversationRecord } from './calls.ts';
 import { lastExecutionStatus } from './last-status.ts';
 import { WAITING } from '../agent-server/confirmations.ts';
 import { untilRun } from '../agent-server/send.ts';
-import { messageContent } from '../agent-server/message.ts';
+import { outgoingContent } from '../agent-server/message.ts';
 
 export async function sendV1(
   links: Links,
   to: IdOrRecord,
   message: OutgoingMessage,
 ): Promise<void> {
-  const content = messageContent({ message: message.text, image_urls: message.image_urls });
-  if (content.length === 0) throw new AppError('usage', 'the message is empty');
+  const content = outgoingContent(message);
   const record = await conversationRecord(links, to);
   if (message.effect === 'store') return await deliver(links, record, { content, run: false });
   const agent = agentOf(links, record);

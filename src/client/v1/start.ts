@@ -96,8 +96,7 @@ async function* startIn(
   { signal, until, beforeSend }: StartOptions,
   delivery: Delivery,
 ): Starting {
-  // An id of digits alone breaks the database of genuine servers (interface 4.1).
-  const sentId = normalId(request.conversation_id ?? links.randomId().replace(/^./, 'a'));
+  const sentId = normalId(request.conversation_id ?? links.randomId());
   const body = startBody(request, sentId, sandboxId, facts);
   const sent_at = new Date(links.clock.now()).toISOString();
   const sent: SentStart =
