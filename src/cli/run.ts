@@ -116,12 +116,12 @@ async function handleFailure(line: Line, thrown: unknown): Promise<number> {
     await printRequests(context, error.requests);
     return 0;
   }
-  const failure = isAppError(error) ? error : internalError(error);
+  const failure = failureOf(error);
   if (failure.exitCode !== READER_GONE) return await report(line, failure);
   // A command that waits ends before the outcome when its reader is gone; any other is complete.
   const { wait, follow } = line.command?.opts<{ wait?: unknown; follow?: unknown }>() ?? {};
-  const waits = ['follow', 'wait', 'batch'].includes(line.command?.name() ?? '');
-  return waits || wait === true || follow === true ? READER_GONE : 0;
+  const waits = ['follow', 'wait', 'batch'].some((verb) => verb === line.command?.name());
+  return [waits, wait, follow].includes(true) ? READER_GONE : 0;
 }
 
 async function printRequests(
@@ -138,7 +138,9 @@ async function printRequests(
   await out.close();
 }
 
-function internalError(cause: unknown): AppError {
+/** Anything but an AppError is a bug. */
+function failureOf(cause: unknown): AppError {
+  if (isAppError(cause)) return cause;
   const what = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
   const hint = 'run the command again with --debug and report the output';
   return new AppError('internal', `internal error (this is a bug in acs): ${what}`, {

@@ -10,7 +10,7 @@ import { explain } from './shared/declare.ts';
 import { collect, invalidValue } from './shared/option-parsers.ts';
 import { memberRedaction } from '../base/text/redact.ts';
 import { isSecretName } from '../base/text/secret-names.ts';
-import { readNamedFile, readText } from './shared/files.ts';
+import { nameOfInput, readInput, readText } from './shared/files.ts';
 import { cut } from '../base/text/well-formed.ts';
 
 interface ApiOptions {
@@ -79,24 +79,28 @@ async function callServer(
   const { include, paginate, input } = options;
   const { format, output } = ctx.globals;
   ctx.out.check(null, 'document');
-  const exclusions: [boolean | undefined, string][] = [
+  const isForPeople = format === undefined;
+  const exclusions: [one: boolean | undefined, other: boolean | undefined, why: string][] = [
     [
-      include && format !== undefined,
+      include,
+      !isForPeople,
       '--include prints headers, which are not JSON: omit --json and --format',
     ],
     [
-      include && paginate,
+      include,
+      paginate,
       '--include and --paginate cannot be combined: headers belong to one answer',
     ],
-    [paginate && method !== 'GET', '--paginate reads a list: it needs GET'],
-    [method === 'HEAD' && format !== undefined, 'an answer to HEAD has no body: use --include'],
+    [paginate, method !== 'GET', '--paginate reads a list: it needs GET'],
+    [method === 'HEAD', !isForPeople, 'an answer to HEAD has no body: use --include'],
     [
-      input !== undefined && ['GET', 'HEAD'].includes(method),
+      input !== undefined,
+      ['GET', 'HEAD'].includes(method),
       `${method} has no body: --input is for the others`,
     ],
   ];
-  const excluded = exclusions.find(([isGiven]) => isGiven);
-  if (excluded !== undefined) throw new AppError('usage', excluded[1]);
+  const excluded = exclusions.find(([one, other]) => one && other);
+  if (excluded !== undefined) throw new AppError('usage', excluded[2]);
 
   const address = addressOf(path);
   const { query, headers, body } = await contentOf(method, options, ctx);
@@ -111,7 +115,6 @@ async function callServer(
   if (paginate) return await printPages(server, call, ctx);
 
   const answer = await server.call(call);
-  const isForPeople = format === undefined;
   if (answer.error !== null && (!isForPeople || output !== undefined)) throw answer.error;
   if (isForPeople) await printAnswer(answer, include === true, ctx);
   else await ctx.out.documents(documentsOf(answer));
@@ -200,26 +203,21 @@ const WITHOUT_BODY: readonly RawMethod[] = ['GET', 'HEAD', 'OPTIONS'];
 
 async function contentOf(
   method: RawMethod,
-  options: ApiOptions,
+  { header = [], rawField = [], field = [], input }: ApiOptions,
   ctx: Context,
 ): Promise<Pick<RawCall, 'headers' | 'body'> & { query: URLSearchParams }> {
-  const { 'content-type': contentType = 'application/json', ...headers } = headersOf(
-    options.header ?? [],
-  );
-  const inQuery = options.input !== undefined || WITHOUT_BODY.includes(method);
+  const { 'content-type': contentType = 'application/json', ...headers } = headersOf(header);
+  const inQuery = input !== undefined || WITHOUT_BODY.includes(method);
   const fields: Field[] = [];
-  for (const text of options.rawField ?? []) fields.push(await readField('-f', text, inQuery, ctx));
-  for (const text of options.field ?? []) fields.push(await readField('-F', text, inQuery, ctx));
+  for (const text of rawField) fields.push(await readField('-f', text, inQuery, ctx));
+  for (const text of field) fields.push(await readField('-F', text, inQuery, ctx));
   const query = new URLSearchParams(
     inQuery ? fields.map(({ name, value }): [string, string] => [name, String(value)]) : [],
   );
   let bytes: Uint8Array | null = null;
-  if (options.input !== undefined) {
-    bytes =
-      options.input === '-'
-        ? await ctx.terminal.io.stdin.readAll()
-        : await readNamedFile(ctx, options.input);
-    if (contentType === 'application/json') checkJson(bytes, options.input);
+  if (input !== undefined) {
+    bytes = await readInput(ctx, input);
+    if (contentType === 'application/json') checkJson(bytes, input);
   } else if (!inQuery && fields.length > 0) {
     bytes = Buffer.from(JSON.stringify(bodyOf(fields)));
   }
@@ -230,7 +228,7 @@ function checkJson(bytes: Uint8Array, input: string): void {
   try {
     JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
-    throw new AppError('usage', `${input === '-' ? 'stdin' : input} is not JSON`, {
+    throw new AppError('usage', `${nameOfInput(input)} is not JSON`, {
       hint: "name the type of other content: -H 'content-type: text/plain'",
     });
   }
@@ -278,7 +276,7 @@ type Address = { path: string } | { url: string };
 function addressOf(text: string): Address {
   const bad = /[\x00-\x20\x7f-\xa0\u2028\u2029\\#]/.exec(text)?.[0];
   if (bad !== undefined) {
-    const code = (bad.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+    const code = bad.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
     const names: Record<string, string> = { ' ': 'a space', '\\': '"\\"', '#': '"#"' };
     const what = names[bad] ?? `the character U+${code}`;
     throw new AppError('usage', `a path with ${what} is not sent`, {

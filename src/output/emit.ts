@@ -233,23 +233,30 @@ function pluralOf(noun: string): string {
   return `${noun}${/(?:s|x|ch|sh)$/.test(noun) ? 'es' : 's'}`;
 }
 
+const RAW: ReadonlySet<OutputKind> = new Set(['raw', 'document']);
+
+const REFUSED_FORMATS: Partial<Record<OutputKind, readonly Format[]>> = {
+  raw: FORMATS,
+  document: ['table', 'tsv', 'id'],
+  stream: ['table'],
+};
+
 function checkFormat<T>(
   view: View<T> | null,
   kind: OutputKind,
   { format, fields, jq }: EmitterSettings,
 ): void {
-  if (kind === 'raw' || kind === 'document') {
+  const isRaw = RAW.has(kind);
+  if (format && REFUSED_FORMATS[kind]?.includes(format)) {
+    if (!isRaw)
+      throw new AppError('usage', 'a stream cannot be printed as a table', {
+        hint: 'omit --format for plain lines, or use tsv, ndjson or id',
+      });
     const flag = jq === undefined ? `--format ${format}` : '--jq';
-    if (format && !(kind === 'document' && format.includes('json')))
-      throw new AppError('usage', `this command prints raw data and has no ${flag}`);
-    if (fields) throw new AppError('usage', 'this command prints raw data and has no --fields');
-    return;
+    throw new AppError('usage', `this command prints raw data and has no ${flag}`);
   }
-  if (kind === 'stream' && format === 'table')
-    throw new AppError('usage', 'a stream cannot be printed as a table', {
-      hint: 'omit --format for plain lines, or use tsv, ndjson or id',
-    });
   if (!fields) return;
+  if (isRaw) throw new AppError('usage', 'this command prints raw data and has no --fields');
   if (!view) throw new AppError('usage', 'this command has no --fields');
   if (format === 'id') throw new AppError('usage', '-q (ids only) and --fields cannot be combined');
   chosenFields(view, fields);
@@ -259,16 +266,13 @@ function checkFile(output: string | undefined, cwd: string): void {
   if (output === undefined || output === '-') return;
   if (output === '')
     throw new AppError('usage', '--output needs the name of a file, or - for stdout');
-  const isFormat = FORMATS.some((format) => format === output);
-  if (isFormat || ['yaml', 'wide', 'csv'].includes(output)) {
-    const use = isFormat ? `use --format ${output}` : `--format takes ${FORMATS.join(', ')}`;
-    throw new AppError(
-      'usage',
-      `-o takes a file, and "${output}" is ${isFormat ? 'a format' : 'not a format of acs'}`,
-      {
-        hint: `${output === 'json' ? 'use --json' : use}; for a file of that name: -o ./${output}`,
-      },
-    );
+  if ([...FORMATS, 'yaml', 'wide', 'csv'].includes(output)) {
+    const [what, use] = FORMATS.some((format) => format === output)
+      ? ['a format', output === 'json' ? 'use --json' : `use --format ${output}`]
+      : ['not a format of acs', `--format takes ${FORMATS.join(', ')}`];
+    throw new AppError('usage', `-o takes a file, and "${output}" is ${what}`, {
+      hint: `${use}; for a file of that name: -o ./${output}`,
+    });
   }
   const file = path.resolve(cwd, output);
   const [isFolder, hasFolder] = [file, path.dirname(file)].map((name) => {

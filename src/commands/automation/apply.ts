@@ -97,9 +97,12 @@ async function applyFiles(
   ctx.out.check(appliedView, 'list');
   const { files, problems } = await readAutomationFiles(ctx, given, { prune });
   await refuseProblems(ctx, problems);
-  for (const { file, draft } of files)
-    for (const text of filtersOf(draft).flatMap(neverMatches))
-      await ctx.warn(`${file}: trigger.filter: ${text}`);
+  const filters = files.flatMap(({ file, draft }) =>
+    filtersOf(draft)
+      .flatMap(neverMatches)
+      .map((text) => `${file}: trigger.filter: ${text}`),
+  );
+  for (const warning of filters) await ctx.warn(warning);
 
   const server = await ctx.servers.active();
   const steps = planOf(files, await allAutomations(server), prune ? 'delete' : 'keep');

@@ -46,6 +46,11 @@ const COMMANDS = {
   help: 'print this list',
 } as const;
 
+const DECISIONS: Partial<Record<keyof typeof COMMANDS, ConfirmationDecision>> = {
+  approve: 'accept',
+  reject: 'reject',
+};
+
 const HELP = [
   ...Object.entries(COMMANDS).map(([name, does]) => `/${name.padEnd(8)} ${does}`),
   '//…       send a message that begins with a slash',
@@ -371,8 +376,8 @@ class Chat {
       return null;
     }
     const { name, text } = input;
-    if (name === 'approve') return { type: 'answer', decision: 'accept', text };
-    if (name === 'reject') return { type: 'answer', decision: 'reject', text };
+    const decision = DECISIONS[name];
+    if (decision !== undefined) return { type: 'answer', decision, text };
     await ctx.notice(`> /${name}`);
     if (name === 'quit') throw new Left(0);
     if (name === 'help') for (const help of HELP) await ctx.notice(help);

@@ -7,6 +7,7 @@ import { chunksOf } from '../../base/text/width.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { elapsed, member, shapeOf } from '../../domain/event-payload.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
+import { isJsonObject } from '../../domain/settings.ts';
 import { renderLines } from '../../output/render.ts';
 import type { TrackOptions } from '../../runs/tracker.ts';
 import type { Progress } from '../../terminal/progress.ts';
@@ -40,7 +41,7 @@ export class LiveRun {
     const { payload, signal, timestamp, text } = event;
     // What the conversation has cost until this event, where the event has it.
     const uses = member(payload, 'value', 'usage_to_metrics');
-    const hasUses = typeof uses === 'object' && uses !== null;
+    const hasUses = isJsonObject(uses);
     const metrics = hasUses ? Object.values(uses) : [payload['llm_metrics']];
     const costs = metrics.map(
       (one) => member(one, 'local_cost_unknown') !== true && member(one, 'accumulated_cost'),
@@ -51,8 +52,7 @@ export class LiveRun {
     if (event.source === 'agent' || signal?.startsWith('status:')) this.partial = null;
     if (signal === 'message') this.startMs = parseTime(timestamp) ?? this.startMs;
     const shape = shapeOf(event);
-    if (shape === 'command' || shape === 'action') this.action = text;
-    else if (shape !== 'other') this.action = null;
+    if (shape !== 'other') this.action = ['command', 'action'].includes(shape) ? text : null;
   }
 
   line(nowMs: number): string {

@@ -11,7 +11,7 @@ import { actionOnResume } from '../../runs/status.ts';
 import { changeLine, shortId, type Change } from '../shared/bulk.ts';
 import { explain } from '../shared/declare.ts';
 import { addChoice, changeRecords, type ChangeOptions, type Verb } from '../shared/change.ts';
-import { checkWord } from '../shared/resource.ts';
+import { checkWord, isSingle } from '../shared/resource.ts';
 import { hasSelector } from '../shared/lists.ts';
 import { addWaitTimeout, limitsOf, RUN_EXITS } from '../shared/wait-limit.ts';
 import { addOnConfirm } from './confirm.ts';
@@ -51,16 +51,15 @@ export function declare(command: Command, ctx: Context): void {
     },
   });
   command.action(async (given: readonly string[], options: ResumeOptions) => {
-    const [word = '', ...others] = given;
-    const isSingle =
-      word !== '' && word !== '-' && others.length === 0 && !hasSelector(options) && !options.all;
-    if (!isSingle && (options.wait || options.follow))
+    const [word = ''] = given;
+    const single = isSingle(given) && !hasSelector(options);
+    if (!single && (options.wait || options.follow))
       throw new AppError('usage', '--wait and --follow need a single id', {
         hint: 'wait for several: acs conv wait <id> <id> …',
       });
     checkRunOptions(ctx, options);
     const limits = limitsOf(ctx, options);
-    if (!isSingle) return await changeRecords(ctx, resumption, given, options);
+    if (!single) return await changeRecords(ctx, resumption, given, options);
     checkWord(conversations, word);
     const { changed, started, record, last } = await beforeWatch(
       ctx,
@@ -105,10 +104,12 @@ async function resumeOne(
   let record = await server.conversations.getComplete(id);
   const { status: before } = record;
   const isPaused = needsResume(record);
-  // The record of a paused sandbox may lack the end of its run; its events have it.
-  if (isPaused && !isSelected(record))
-    return { started: false, changed: false, before, after: before, record };
-  if (isPaused) record = await resumeSandboxNow(ctx, server, record);
+  if (isPaused) {
+    // The record of a paused sandbox may lack the end of its run; its events have it.
+    if (!isSelected(record))
+      return { started: false, changed: false, before, after: before, record };
+    record = await resumeSandboxNow(ctx, server, record);
+  }
   const run =
     isPaused && before === 'waiting' ? 'waits' : await continueRun(server, record, isPaused);
   if (run === 'started') record = await readThroughOutage(ctx, () => server.conversations.get(id));

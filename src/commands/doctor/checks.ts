@@ -232,7 +232,8 @@ function checkServer({ refusal, server }: Facts): Finding {
   const data = { dialects, version, flavour, unknown_features };
   const spoken = dialects.map((dialect) => dialect.toUpperCase()).join(' and ');
   if (flavour === 'local') return pass(`the local service, with ${spoken}`, data);
-  if (dialects.includes('agent')) return pass(`agent server ${version ?? ''}`.trim(), data);
+  if (dialects.includes('agent'))
+    return pass(['agent server', version].filter(Boolean).join(' '), data);
   const release = ['OpenHands', version, flavour && `(${flavour})`].filter(Boolean).join(' ');
   const name = `${release}, ${spoken}`;
   if (!dialects.includes('v1')) {
@@ -269,29 +270,24 @@ async function checkClock({ ctx, server }: Facts): Promise<Finding> {
 async function checkModel({ ctx, server }: Facts): Promise<Finding> {
   const snapshot = await server.settings.read();
   const { flavour, dialect } = server.info;
-  const name = modelOf(snapshot).llm_model;
+  const model = modelOf(snapshot);
+  const name = model.llm_model;
   const keyState = snapshot.secrets['llm_api_key'] ?? 'unknown';
-  const data = { llm_model: name === '' ? null : name, llm_api_key: keyState };
-  if (name === '' && flavour === 'local') {
+  const data = { llm_model: name || null, llm_api_key: keyState };
+  const setHosted = 'acs settings set llm_model=<provider/model> llm_api_key=@<file>';
+  if (name === '') {
+    if (flavour !== 'local') return warn('no model is set', setHosted, data);
     const hint = 'acs settings set llm_model=<model> llm_base_url=<url>';
     return { ...skip('no model is set: conversations need a replay', data), hint };
   }
-  if (name === '') {
-    const hint = 'acs settings set llm_model=<provider/model> llm_api_key=@<file>';
-    return warn('no model is set', hint, data);
-  }
-  if (await callsModelFromHere(ctx, server)) return await callModel(ctx, modelOf(snapshot), data);
-  const hasUrl = (snapshot.values['llm_base_url'] ?? '') !== '';
-  if (keyState === 'unset' && dialect === 'agent' && !hasUrl) {
-    // As it is installed, the server names a model.
-    const hint = 'acs settings set llm_model=<provider/model> llm_api_key=@<file>';
-    return warn(`${name}, without a key and without a URL`, hint, data);
-  }
-  if (keyState === 'unset' && flavour !== 'cloud') {
-    const hint = 'if the model requires a key: acs settings set llm_api_key=@<file>';
-    return warn(`${name}, without a key`, hint, data);
-  }
-  return pass(keyState === 'set' ? `${name}, with a key` : name, data);
+  if (await callsModelFromHere(ctx, server)) return await callModel(ctx, model, data);
+  if (keyState !== 'unset') return pass(keyState === 'set' ? `${name}, with a key` : name, data);
+  // As it is installed, an agent server names a model.
+  if (dialect === 'agent' && model.llm_base_url === '')
+    return warn(`${name}, without a key and without a URL`, setHosted, data);
+  if (flavour === 'cloud') return pass(name, data);
+  const hint = 'if the model requires a key: acs settings set llm_api_key=@<file>';
+  return warn(`${name}, without a key`, hint, data);
 }
 
 async function callModel(

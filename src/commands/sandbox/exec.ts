@@ -4,6 +4,7 @@ import { AppError, isAppError, READER_GONE } from '../../base/errors.ts';
 import type { Server } from '../../client/shared/server.ts';
 import type { ProgramControl, TerminalSize } from '../../domain/program.ts';
 import { formatDuration } from '../../base/text/time.ts';
+import { isForPrograms } from '../../base/text/notice.ts';
 import { createSafeStream } from '../../base/text/safe-text.ts';
 import { timeLimit } from '../../runs/deadline.ts';
 import { explain } from '../shared/declare.ts';
@@ -77,8 +78,8 @@ async function exec(
   ctx: Context,
 ): Promise<void> {
   const argv = requiredProgram(excess, options);
-  const env = readEnvironment(options.env ?? [], ctx.local.env);
-  const isJson = ctx.globals.format === 'json' || ctx.globals.format === 'ndjson';
+  const env = readEnvironment(options.env, ctx.local.env);
+  const isJson = isForPrograms(ctx.globals.format);
   ctx.out.check(null, isJson ? 'stream' : 'raw');
   checkWord(sandboxes, word);
   const server = await ctx.servers.active();
@@ -169,7 +170,7 @@ function requiredProgram([excess]: readonly string[], { program }: ExecOptions):
 }
 
 function readEnvironment(
-  given: readonly string[],
+  given: readonly string[] = [],
   own: Context['local']['env'],
 ): Record<string, string> {
   const variables = given.map((text): [string, string] => {

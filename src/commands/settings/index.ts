@@ -12,8 +12,9 @@ import {
 import { MCP_CONFIG } from '../../domain/mcp-config.ts';
 import type { JsonValue, SettingsField, SettingsSnapshot } from '../../domain/settings.ts';
 import type { View } from '../../output/view.ts';
+import { isForPrograms } from '../../base/text/notice.ts';
 import { explain } from '../shared/declare.ts';
-import { readText, warnOfUnmasked } from '../shared/files.ts';
+import { nameOfInput, readText, warnOfUnmasked } from '../shared/files.ts';
 import { modelChange } from './model.ts';
 import { declareModelProfile } from './profile.ts';
 import {
@@ -154,8 +155,8 @@ function declareSet(parent: Command, ctx: Context): void {
         hint: 'acs settings set key=value, or --file settings.json',
       });
     const assignments = readAssignments(words, file === '-');
-    const source = file === '-' ? 'stdin' : (file ?? '');
-    const document = file === undefined ? {} : parseDocument(await readText(ctx, file), source);
+    const document =
+      file === undefined ? {} : parseDocument(await readText(ctx, file), nameOfInput(file));
     const current = await readSettings(ctx);
     const { fields, snapshot } = current;
     const set = new Map<SettingsField, JsonValue>([
@@ -286,8 +287,7 @@ async function applySettings(
 ): Promise<void> {
   const { server, fields, snapshot } = current;
   // JSON has the whole object, as of every write; a table and columns only what was named.
-  const isWhole =
-    ctx.out.format === 'json' || ctx.out.format === 'ndjson' || ctx.globals.fields !== undefined;
+  const isWhole = isForPrograms(ctx.out.format) || ctx.globals.fields !== undefined;
   const named = [...asked.set.keys(), ...asked.unset];
   const names = (isWhole ? fields : named).map((field) => field.name);
   ctx.out.check(settingsView(names), 'item');
@@ -298,16 +298,16 @@ async function applySettings(
     if (ctx.globals.mode === 'dry-run') throw new DryRunStop();
     return await printSettings(ctx, names, settingsRecord(snapshot, fields), { changed: false });
   }
-  const set: Record<string, JsonValue> = {};
-  const unset: string[] = [];
   // The difference is printed before the write, which may fail.
-  for (const { field, effect, value, before, after } of differences) {
+  for (const { field, value, before, after } of differences) {
     const { name, secret } = field;
     if (secret || name === MCP_CONFIG) await warnOfUnmasked(ctx, name, value);
     await ctx.notice(`${name}: ${before} -> ${after}`);
-    if (effect === 'set') set[name] = value;
-    else unset.push(name);
   }
+  const ofEffect = (wanted: 'set' | 'unset') =>
+    differences.filter(({ effect }) => effect === wanted);
+  const set = Object.fromEntries(ofEffect('set').map(({ field, value }) => [field.name, value]));
+  const unset = ofEffect('unset').map(({ field }) => field.name);
   const allow_loss = allowLoss ? 'allow' : 'refuse';
   const after = await server.settings.write({ set, unset, allow_loss });
   const unstored = unstoredOf(after, snapshot, differences);

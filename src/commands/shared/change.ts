@@ -68,7 +68,7 @@ export async function changeRecords<
 >(ctx: C, verb: Verb<C, R, O>, given: readonly string[], options: O): Promise<void> {
   const { resource, word: verbWord, pastTense } = verb;
   const { command, noun, plural, view } = resource;
-  const bySelector = options.all === true || hasSelector(options);
+  const bySelector = hasSelector(options);
   if (bySelector === given.length > 0) {
     if (bySelector) throw new AppError('usage', 'give either ids or selectors, not both');
     throw new AppError('usage', `${command} ${verbWord} needs an id or a selector`, {

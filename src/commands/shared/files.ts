@@ -33,11 +33,20 @@ export function unwritable(file: string, cause: unknown): AppError {
   return new AppError('config', `cannot write ${file}: ${fileProblem(cause).reason}`, { cause });
 }
 
-/** The text of a file, or of stdin for `-`, without the line end that editors and `echo` add. */
+/** For messages. */
+export function nameOfInput(file: string): string {
+  return file === '-' ? 'stdin' : file;
+}
+
+/** The content of a file, or of stdin for `-`. */
+export async function readInput(ctx: Context, file: string): Promise<Uint8Array> {
+  return file === '-' ? await ctx.terminal.io.stdin.readAll() : await readNamedFile(ctx, file);
+}
+
+/** As `readInput`, without the line end that editors and `echo` add. */
 export async function readText(ctx: Context, file: string): Promise<string> {
   if (file === '') throw new AppError('usage', 'the name of the file is empty');
-  const bytes =
-    file === '-' ? await ctx.terminal.io.stdin.readAll() : await readNamedFile(ctx, file);
+  const bytes = await readInput(ctx, file);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r?\n$/, '');
   } catch (error) {

@@ -147,9 +147,9 @@ export function addSelectorOptions(command: Command, statuses: readonly string[]
     .optionsGroup('Flags:');
 }
 
-export function hasSelector(options: SelectorOptions): boolean {
-  const { status, olderThan, newerThan, idle, spec, repo, search } = options;
-  return [status, olderThan, newerThan, idle, spec, repo, search].some(
+export function hasSelector(options: SelectorOptions & { all?: boolean }): boolean {
+  const { all, status, olderThan, newerThan, idle, spec, repo, search } = options;
+  return [all, status, olderThan, newerThan, idle, spec, repo, search].some(
     (value) => value !== undefined,
   );
 }

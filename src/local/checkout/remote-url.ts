@@ -101,7 +101,7 @@ export type RepositoryChoice =
 /** A path begins with `.` or `/`: `owner/name` is no folder. Throws `usage` for all else. */
 export function parseRepository(text: string): RepositoryChoice {
   const trimmed = text.trim();
-  if (/^\.{1,2}($|[\\/])/.test(trimmed) || trimmed.startsWith('/') || isDrive(trimmed))
+  if (/^(\/|\.{1,2}($|[\\/]))/.test(trimmed) || isDrive(trimmed))
     return { kind: 'path', path: trimmed };
   const words = /^[A-Za-z0-9_.-]+(\/[A-Za-z0-9_.-]+)+$/.test(trimmed) ? trimmed.split('/') : [];
   if (words.length > 2 && providerOf((words[0] ?? '').toLowerCase()) !== null)

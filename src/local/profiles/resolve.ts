@@ -46,10 +46,10 @@ export function normalizeServerUrl(text: string, source: string, kind: ErrorKind
   const path = pathname.replace(PAGE, '');
   if (protocol !== 'https:' && protocol !== 'http:')
     throw refuse(`${protocol}// is not http:// or https://`);
-  if (username !== '' || password !== '') {
+  if (username + password !== '') {
     throw refuse('the URL has a user name or password', 'omit them: the key is given separately');
   }
-  if (path === pathname && (search !== '' || hash !== '')) {
+  if (path === pathname && search + hash !== '') {
     throw refuse('the URL has a query or fragment', 'give the URL of the server without them');
   }
   return `${origin}${path.replace(/\/+$/, '')}`;

@@ -3,10 +3,12 @@ import { createHash } from 'node:crypto';
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { AppError, isFailure } from '../../../base/errors.ts';
+import { nameOfInput } from '../../shared/files.ts';
 import { collect } from '../../shared/option-parsers.ts';
 import { readTextInput } from '../message.ts';
 import { addNewOptions, checkNewOptions, type NewOptions } from '../new/options.ts';
 import { hasTask, readDraft, type Draft } from '../new/request.ts';
+import { isJsonObject } from '../../../domain/settings.ts';
 import { cut } from '../../../base/text/well-formed.ts';
 
 export interface Task {
@@ -47,7 +49,7 @@ export async function readTasks(ctx: Context, command: Command, source: string):
       problems.push({ line, message: error.message });
     }
   }
-  const name = source === '-' ? 'stdin' : source;
+  const name = nameOfInput(source);
   const [first, ...others] = problems;
   if (first === undefined && tasks.size === 0) throw wrong(`${name} has no tasks`);
   if (first === undefined) return [...tasks.values()];
@@ -87,8 +89,7 @@ function readObject(text: string): Record<string, unknown> {
   } catch {
     // The text is not quoted: it may hold a secret.
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Record<string, unknown>;
+  if (isJsonObject(value)) return value;
   throw wrong('it is not a JSON object');
 }
 
@@ -121,7 +122,7 @@ function flagWords({ options }: Command, name: string, value: unknown): string[]
   }
   if (value === false && optionOf(`no-${name}`)) return [`--no-${name}`];
   const isRepeatable = option.parseArg === collect;
-  const values: unknown[] = isRepeatable && Array.isArray(value) ? value : [value];
+  const values: unknown[] = isRepeatable ? [value].flat() : [value];
   return values.map((each) => {
     if (typeof each === 'string' || typeof each === 'number') return `--${name}=${each}`;
     throw wrong(`"${name}" must be a text${isRepeatable ? ' or a list of texts' : ''}`);

@@ -102,7 +102,8 @@ export async function ownCheckout(
 
 interface BranchPlace {
   remote: string;
-  branch: string;
+  /** Null: that of its HEAD, which is not checked. */
+  branch: string | null;
   shown: string;
   dir?: string;
   head?: string | null;
@@ -113,6 +114,7 @@ export async function checkBranch(
   ctx: Context,
   { remote, branch, shown, dir, head }: BranchPlace,
 ): Promise<void> {
+  if (branch === null) return;
   const found = await ctx.git.branchOnRemote(remote, branch, dir);
   if (found.state !== 'absent') return;
   if (head === null)

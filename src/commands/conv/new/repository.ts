@@ -150,7 +150,7 @@ async function namedRepository(
     throw new AppError('usage', '--repo: this URL has no owner/name, which the server needs');
   const provider = options.gitProvider ?? (choice.kind === 'url' ? choice.git_provider : null);
   const git_provider = provider ?? (isCloned ? null : await onlyProvider(server, repository));
-  if (url !== null && branch !== null) await checkBranch(ctx, { remote: url, branch, shown: url });
+  if (url !== null) await checkBranch(ctx, { remote: url, branch, shown: url });
   return { repository, branch, git_provider };
 }
 

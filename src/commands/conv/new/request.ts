@@ -29,7 +29,11 @@ export async function readDraft(
   options: NewOptions,
 ): Promise<Draft> {
   const { branch, mcpConfig, replay, body } = options;
-  const members = body === undefined ? {} : await readBody(ctx, body);
+  const ofFile = async <T>(
+    file: string | undefined,
+    read: (ctx: Context, file: string) => Promise<T>,
+  ): Promise<T | null> => (file === undefined ? null : await read(ctx, file));
+  const members = (await ofFile(body, readBody)) ?? {};
   const flags = [
     ['replay_json', '--replay', replay],
     ['selected_branch', '--branch', branch],
@@ -47,10 +51,9 @@ export async function readDraft(
     given,
     model: options.model ?? null,
     sandbox_id: options.sandbox ?? null,
-    instructions:
-      options.instructions === undefined ? null : await readTextFile(ctx, options.instructions),
-    mcp_config: mcpConfig === undefined ? null : await readMcpConfig(ctx, mcpConfig),
-    replay: replay === undefined ? null : await readReplay(ctx, replay),
+    instructions: await ofFile(options.instructions, readTextFile),
+    mcp_config: await ofFile(mcpConfig, readMcpConfig),
+    replay: await ofFile(replay, readReplay),
     image_urls: await readImages(ctx, options.image ?? []),
     message: await readMessage(ctx, { argument, file: options.file }),
     ...(options.dependencies === false && { dependencies: false }),
@@ -87,37 +90,55 @@ export async function beforeStart<T>(
 
 /** Throws for what this server lacks, before anything is sent. */
 export async function checkServer(server: Server, options: NewOptions): Promise<void> {
-  const { api, id, title, replay, sandbox, workspace } = options;
+  const { api = 'auto', sandbox } = options;
   const { dialects, dialect } = server.info;
-  const lacks = (text: string, hint?: string): never => {
-    throw new AppError('unsupported', `this server ${text}`, hint === undefined ? {} : { hint });
-  };
-  if (api !== undefined && api !== 'auto' && !dialects.includes(api))
-    lacks(`does not speak ${api}; it speaks ${dialects.join(' and ')}`);
-  if (dialect === 'agent') {
-    const flag = SANDBOX_FLAGS.find((name) => options[name] !== undefined);
-    if (flag !== undefined)
-      lacks(`has no --${flag}: its conversations run in folders of its own machine`);
-  } else if (workspace !== undefined)
-    lacks('has no --workspace: its conversations run in sandboxes');
-  if (id !== undefined && server.presence('caller-conversation-id') === 'absent')
-    lacks('cannot set --id: a start takes no conversation_id here');
-  if (title !== undefined && server.presence('rename') === 'absent')
-    lacks(
-      'cannot set --title: it has no route that can rename a conversation, neither over V1 ' +
-        'nor over V0',
-    );
-  if (replay === DEMO && server.presence('demo-replay') === 'absent')
-    lacks(
-      'does not have the demo, which is built into the local service',
-      'use -p local, or replay a file',
-    );
+  const lacks = (text: string, details = {}) =>
+    new AppError('unsupported', `this server ${text}`, details);
+  if (api !== 'auto' && !dialects.includes(api))
+    throw lacks(`does not speak ${api}; it speaks ${dialects.join(' and ')}`);
+  const [refused, places] = REFUSED[dialect === 'agent' ? 'agent' : 'others'];
+  const flag = refused.find((name) => options[name] !== undefined);
+  if (flag !== undefined) throw lacks(`has no --${flag}: its conversations run in ${places}`);
+  const lacking = NEEDS.find(
+    ({ isGiven, feature }) => isGiven(options) && server.presence(feature) === 'absent',
+  );
+  if (lacking !== undefined) throw lacks(lacking.text, lacking.details);
   // A start over V0 takes no sandbox, known or not, and throws its own error.
   if (sandbox !== undefined && api !== 'v0') await server.sandboxes.get(sandbox);
 }
 
-/** What a server without sandboxes lacks. */
-const SANDBOX_FLAGS = ['sandbox', 'spec', 'replay'] as const;
+/** Flags by where the conversations of a server run. */
+const REFUSED = {
+  agent: [['sandbox', 'spec', 'replay'], 'folders of its own machine'],
+  others: [['workspace'], 'sandboxes'],
+} as const;
+
+/** Flags that only servers with a feature take. */
+const NEEDS: readonly {
+  isGiven(options: NewOptions): boolean;
+  feature: Parameters<Server['presence']>[0];
+  text: string;
+  details?: { hint: string };
+}[] = [
+  {
+    isGiven: ({ id }) => id !== undefined,
+    feature: 'caller-conversation-id',
+    text: 'cannot set --id: a start takes no conversation_id here',
+  },
+  {
+    isGiven: ({ title }) => title !== undefined,
+    feature: 'rename',
+    text:
+      'cannot set --title: it has no route that can rename a conversation, neither over V1 ' +
+      'nor over V0',
+  },
+  {
+    isGiven: ({ replay }) => replay === DEMO,
+    feature: 'demo-replay',
+    text: 'does not have the demo, which is built into the local service',
+    details: { hint: 'use -p local, or replay a file' },
+  },
+];
 
 /** @returns the request, and the conversation that has its --id already */
 export async function completeDraft(
@@ -149,7 +170,7 @@ async function readReplay(ctx: Context, given: string): Promise<string> {
 
 async function readBody(ctx: Context, file: string): Promise<Record<string, JsonValue>> {
   const value = parseJson('--body', file, await readTextFile(ctx, file));
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
+  if (!isJsonObject(value))
     throw new AppError('usage', `--body: ${file} must have one JSON object`);
   const name = Object.keys(value).find((each) => Object.hasOwn(FLAG_OF_MEMBER, each));
   if (name === undefined) return value;
@@ -165,15 +186,13 @@ async function readMcpConfig(ctx: Context, file: string): Promise<McpConfig> {
   const problem = isByName ? checkMcpConfigV1(value) : checkMcpConfig(value);
   if (problem !== null) throw new AppError('usage', `--mcp-config: ${file} ${problem}`);
   const config = value as McpConfig;
-  const keys = [...(config.sse_servers ?? []), ...(config.shttp_servers ?? [])].map(
-    ({ api_key }) => api_key,
-  );
-  const values = (config.stdio_servers ?? []).flatMap(({ env }) => Object.values(env ?? {}));
-  const byName = Object.values(config.mcpServers ?? {}).flatMap((each) =>
-    isJsonObject(each) ? [each['env'], each['headers']] : [],
-  );
-  const named = byName.flatMap((each) => (isJsonObject(each) ? Object.values(each) : []));
-  for (const secret of [...keys, ...values, ...named])
+  const lists = [config.sse_servers, config.shttp_servers, config.stdio_servers];
+  const servers: unknown[] = [...lists.flat(), ...Object.values(config.mcpServers ?? {})];
+  const secrets = servers
+    .filter(isJsonObject)
+    .flatMap(({ api_key, env, headers }) => [api_key, env, headers])
+    .flatMap((each) => (isJsonObject(each) ? Object.values(each) : each));
+  for (const secret of secrets)
     if (typeof secret === 'string' && secret !== '') ctx.terminal.keepSecret(secret);
   await warnOfUnmasked(ctx, '--mcp-config', config);
   return config;

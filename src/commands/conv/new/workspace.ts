@@ -104,13 +104,12 @@ async function toClone(
   const branch = options.branch ?? own?.branch ?? null;
   const named = choice.kind === 'url' ? choice.url : hostedUrl(choice.repository, options);
   const url = own?.origin?.url ?? named;
-  if (branch !== null)
-    await checkBranch(
-      ctx,
-      own === null
-        ? { remote: url, branch, shown: url }
-        : { remote: 'origin', branch, shown: url, dir: own.root },
-    );
+  await checkBranch(
+    ctx,
+    own === null
+      ? { remote: url, branch, shown: url }
+      : { remote: 'origin', branch, shown: url, dir: own.root },
+  );
   await ctx.notice(`repository ${url}, branch ${branch ?? 'of its HEAD'}`);
   const repository = choice.repository ?? url;
   return { repository, branch, git_provider: null, workspace: { kind: 'clone', url } };
