@@ -74,19 +74,18 @@ export async function usageError(
     });
   const [, command] = /^unknown command '([\w-]+)'/.exec(first) ?? [];
   const word = option ?? command ?? '';
-  const similar = suggestion.replace(/^\(Did you mean (one of )?|\?\)$/g, '').split(', ');
+  // `--no-wait` is similar to `--wait`, and its opposite.
+  const nameOf = (flag: string): string => flag.replace(/^--(no-)?/, '');
+  const similar = suggestion
+    .replace(/^\(Did you mean (one of )?|\?\)$/g, '')
+    .split(', ')
+    .filter((each) => nameOf(each) !== nameOf(word));
   const guess =
-    (await sameHere(word, path, root.createCommand(), ctx)) ?? similarWords(similar, word);
+    (await sameHere(word, path, root.createCommand(), ctx)) ??
+    `${similar.length > 1 ? 'one of ' : ''}${similar.join(', ')}`;
   return new AppError('usage', option === undefined ? first : `unknown option '${option}'`, {
     hint: guess === '' ? `see: ${help}` : `did you mean ${guess}? See: ${help}`,
   });
-}
-
-/** `--no-wait` is similar to `--wait`, and its opposite. */
-function similarWords(similar: readonly string[], word: string): string {
-  const name = (flag: string): string => flag.replace(/^--(no-)?/, '');
-  const others = similar.filter((each) => name(each) !== name(word));
-  return others.length > 1 ? `one of ${others.join(', ')}` : others.join('');
 }
 
 /** Also for a verb without its noun, or with the other one. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from './context.ts';
 import { AppError, isFailure, isOfKind, nullIf } from '../base/errors.ts';
-import { isLoopbackHost, withLoopbackScheme } from '../base/loopback.ts';
+import { isUnencrypted, withLoopbackScheme } from '../base/loopback.ts';
 import type { Server } from '../client/shared/server.ts';
 import type { NewKey, Profile } from '../local/profiles/resolve.ts';
 import type { ProfileStore } from '../local/profiles/store.ts';
@@ -96,7 +96,7 @@ export async function signIn(
     return null;
   }
   await store.put({ name, base_url, created_at: new Date(ctx.clock.now()).toISOString(), ...key });
-  await warnOfUnmasked(ctx, 'the key', key.key ?? '');
+  await warnOfUnmasked(ctx, 'the key', key.key);
   return name;
 }
 
@@ -188,20 +188,16 @@ async function newKey(
     }
   };
   const plan = await keyPlan(ctx, target.base_url, options, isBackend);
-  const { protocol, hostname, origin } = new URL(target.base_url);
-  if (
-    protocol === 'http:' &&
-    !isLoopbackHost(hostname) &&
-    (plan === 'typed' || plan.from !== 'none')
-  )
-    await ctx.warn(`the key is sent to ${origin} without encryption: use https, or a tunnel`);
-  if (plan !== 'typed') await check(plan);
+  const url = new URL(target.base_url);
+  if (plan.from !== 'none' && isUnencrypted(url))
+    await ctx.warn(`the key is sent to ${url.origin} without encryption: use https, or a tunnel`);
+  if (plan.from !== 'prompt') await check(plan);
   else if (!isBackend || !(await useOfferedKey(ctx, target.base_url, check)))
     await askForKey(ctx, check);
   const { dialect, version, features } = (server as Server | null)?.info ?? {};
   if (dialect === 'agent')
     await ctx.notice(`agent server ${version} (dialect agent), with ${features?.join(', ')}`);
-  if (plan !== 'typed' && plan.from === 'command') return { key_command: plan.command };
+  if (plan.from === 'command') return { key_command: plan.command };
   return key === null ? {} : { key };
 }
 
@@ -283,13 +279,15 @@ async function keyPlan(
   baseUrl: string,
   { keyCommand, device, check }: LoginOptions,
   isBackend: boolean,
-): Promise<NewKey | 'typed'> {
+): Promise<NewKey | { from: 'prompt' }> {
   const { apiKeyFile } = ctx.globals;
   if (apiKeyFile === '-') return { from: 'stdin' };
   if (apiKeyFile !== undefined) return { from: 'file', path: apiKeyFile };
   if (keyCommand !== undefined) return { from: 'command', command: keyCommand };
-  if (!device && !ctx.terminal.interactive) return { from: 'none' };
-  if (!device && (!check || isBackend)) return 'typed';
+  if (!device) {
+    if (!ctx.terminal.interactive) return { from: 'none' };
+    if (!check || isBackend) return { from: 'prompt' };
+  }
   const flow = await ctx.servers.deviceFlow(baseUrl);
   if (device) return await signInByDevice(ctx, flow, await flow.start());
   // Only a request for a code shows whether the server has this sign-in; an unused code expires.
@@ -297,7 +295,7 @@ async function keyPlan(
     if (isOfKind('unsupported', 'auth', 'server', 'not-found')(error)) return null;
     throw error;
   });
-  if (code === null) return 'typed';
+  if (code === null) return { from: 'prompt' };
   const prompt = await ctx.terminal.prompt();
   const way = await prompt.select({
     message: 'Sign in with',
@@ -306,7 +304,7 @@ async function keyPlan(
       { value: 'key', name: 'a key' },
     ],
   });
-  return way === 'browser' ? await signInByDevice(ctx, flow, code) : 'typed';
+  return way === 'browser' ? await signInByDevice(ctx, flow, code) : { from: 'prompt' };
 }
 
 /** Asks again for a key that cannot be used; throws the last refusal. */

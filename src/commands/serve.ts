@@ -9,6 +9,7 @@ import type {
 } from '../cli/create-context/local-service.ts';
 import type { Context } from './context.ts';
 import { AppError } from '../base/errors.ts';
+import { isLoopbackHost } from '../base/loopback.ts';
 import { formatDuration } from '../base/text/time.ts';
 import { explain } from './shared/declare.ts';
 import { printWouldDo } from './shared/bulk.ts';
@@ -154,20 +155,10 @@ export function declare(command: Command, ctx: Context): void {
 async function serve(flags: ServeFlags, ctx: Context): Promise<void> {
   const mode = modeOf(flags);
   const service = await ctx.local.service();
-  switch (mode) {
-    case 'status':
-      ctx.out.check(statusView, 'item');
-      return await ctx.out.item(statusView, await service.status());
-    case 'stop':
-      return await stop(service, ctx);
-    case 'logs':
-      return await printLogs(service, ctx);
-    case 'detach':
-      ctx.out.check(startedView, 'item');
-      break;
-    case 'foreground':
-      ctx.out.check(null, 'stream');
-  }
+  const ofRunning = OF_RUNNING[mode];
+  if (ofRunning !== undefined) return await ofRunning(service, ctx);
+  if (mode === 'detach') ctx.out.check(startedView, 'item');
+  else ctx.out.check(null, 'stream');
   const { host, port, api, spec, sandboxMemory, sandboxProcesses, idleTimeout } = flags;
   const fileOf = (name: string | undefined) => name && path.resolve(ctx.local.cwd, name);
   const options: ServiceFlags = {
@@ -192,8 +183,7 @@ async function serve(flags: ServeFlags, ctx: Context): Promise<void> {
         : `the local service is already running (pid ${running.pid})`,
     );
   }
-  const isLoopback = /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(host ?? 'localhost');
-  if (running === null && !isLoopback)
+  if (running === null && !isLoopbackHost(host ?? 'localhost'))
     await ctx.warn(
       `other machines can reach ${host}; anyone who has the key can run commands on this machine`,
     );
@@ -311,6 +301,18 @@ async function runningAlike(
     },
   );
 }
+
+/** Modes in which no service is started. */
+const OF_RUNNING: Partial<
+  Record<ReturnType<typeof modeOf>, (service: LocalService, ctx: Context) => Promise<void>>
+> = {
+  async status(service, ctx) {
+    ctx.out.check(statusView, 'item');
+    await ctx.out.item(statusView, await service.status());
+  },
+  stop,
+  logs: printLogs,
+};
 
 async function stop(service: LocalService, ctx: Context): Promise<void> {
   ctx.out.check(stoppedView, 'item');

@@ -33,7 +33,16 @@ export function automationView(format: Format): View<ShownAutomation> {
       { name: 'enabled', weight: 0 },
       { name: 'disabled_reason' },
       { name: 'trigger', as: 'json' },
-      { name: 'when', get: whenOf, weight: 2 },
+      {
+        name: 'when',
+        get: ({ trigger }) => {
+          const [type, ...members] = ['type', 'schedule', 'timezone', 'source', 'on'].map((name) =>
+            [trigger[name] ?? []].flat().join(', '),
+          );
+          return members.filter((text) => text !== '').join(' ') || (type ?? '');
+        },
+        weight: 2,
+      },
       { name: 'next_run_at', get: ({ next_runs: [next] }) => next, as: 'time', weight: 0 },
       {
         name: 'next_runs',
@@ -53,13 +62,6 @@ export function automationView(format: Format): View<ShownAutomation> {
   };
 }
 
-function whenOf({ trigger }: Automation): string {
-  const [type, ...members] = ['type', 'schedule', 'timezone', 'source', 'on'].map((name) =>
-    [trigger[name] ?? []].flat().join(', '),
-  );
-  return members.filter((text) => text !== '').join(' ') || (type ?? '');
-}
-
 export const runView: View<AutomationRun> = {
   noun: 'automation run',
   id: ({ id }) => id,
@@ -71,7 +73,15 @@ export const runView: View<AutomationRun> = {
     { name: 'error', weight: 2 },
     { name: 'conversation_id', as: 'id', weight: 3 },
     { name: 'cost_usd', as: 'usd', weight: 0 },
-    { name: 'duration_seconds', get: secondsOf, as: 'number', weight: 0 },
+    {
+      name: 'duration_seconds',
+      get: ({ started_at, completed_at }) => {
+        const [from, to] = [parseTime(started_at), parseTime(completed_at)];
+        return from === null || to === null ? null : Math.round((to - from) / 1000);
+      },
+      as: 'number',
+      weight: 0,
+    },
     { name: 'created_at', as: 'time', weight: 0 },
     { name: 'started_at', as: 'time', weight: 0 },
     { name: 'completed_at', as: 'time', weight: 0 },
@@ -96,12 +106,6 @@ export const runView: View<AutomationRun> = {
     ];
   },
 };
-
-/** Null while the run goes on. */
-function secondsOf({ started_at, completed_at }: AutomationRun): number | null {
-  const [from, to] = [parseTime(started_at), parseTime(completed_at)];
-  return from === null || to === null ? null : Math.round((to - from) / 1000);
-}
 
 const NEXT_RUNS = 3;
 

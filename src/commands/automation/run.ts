@@ -42,12 +42,13 @@ export function declare(command: Command, ctx: Context): void {
     const { wait = false, follow = false } = options;
     if (follow) ctx.out.check(eventView(null), 'stream');
     else ctx.out.check(runView, 'item');
-    checkLimitHasWait(options, wait || follow, 'needs --wait or --follow');
+    const isWaiting = wait || follow;
+    checkLimitHasWait(options, isWaiting, 'needs --wait or --follow');
     const limits = limitsOf(ctx, options);
     const { server, automation, requested } = await withinDeadline(ctx, limits, (timed) =>
       dispatch(timed, word),
     );
-    if (!wait && !follow) return await ctx.out.item(runView, requested, { changed: true });
+    if (!isWaiting) return await ctx.out.item(runView, requested, { changed: true });
 
     const { id, name } = automation;
     await ctx.notice(`run ${requested.id} of ${name} is requested`);

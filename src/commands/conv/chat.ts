@@ -46,7 +46,7 @@ const COMMANDS = {
   help: 'print this list',
 } as const;
 
-const DECISIONS: Partial<Record<keyof typeof COMMANDS, ConfirmationDecision>> = {
+const DECISIONS: Partial<Record<string, ConfirmationDecision>> = {
   approve: 'accept',
   reject: 'reject',
 };
@@ -125,9 +125,7 @@ async function chat(
     throw new AppError(
       'usage',
       '--dry-run has no effect on conv chat, which asks for what it sends',
-      {
-        hint: 'see the request of one message: acs conv send <id> <message> --dry-run',
-      },
+      { hint: 'see the request of one message: acs conv send <id> <message> --dry-run' },
     );
   let server: Server;
   let conversation: Conversation;

@@ -30,7 +30,16 @@ export const conversationView: View<Conversation> = {
     { name: 'reason', json: REASON, show: ({ reason }) => reason?.text },
     { name: 'waiting_for' },
     { name: 'dialect', show: ({ dialect }) => (dialect === 'v0' ? dialect : null) },
-    { name: 'execution_status', show: differingExecutionStatus },
+    {
+      name: 'execution_status',
+      // Not where `status` is the same in the words of acs.
+      show: ({ status, execution_status }) => {
+        const words = { error: 'failed', waiting_for_confirmation: 'waiting' };
+        const word = execution_status?.toLowerCase();
+        const isSame = [word, words[word as keyof typeof words]].includes(status);
+        return isSame ? null : execution_status;
+      },
+    },
     { name: 'sandbox_id' },
     { name: 'sandbox_status', as: 'status' },
     { name: 'repository', weight: 2, cut: 'front' },
@@ -46,13 +55,6 @@ export const conversationView: View<Conversation> = {
   table: ['id', 'status', 'title', 'repository', 'branch', 'updated_at'],
   tsv: TSV.split(' '),
 };
-
-/** Null where `status` is the same in the words of acs. */
-function differingExecutionStatus({ status, execution_status }: Conversation): string | null {
-  const words = { error: 'failed', waiting_for_confirmation: 'waiting' };
-  const word = execution_status?.toLowerCase();
-  return word === status || words[word as keyof typeof words] === status ? null : execution_status;
-}
 
 export const outcomeView: View<Outcome> = {
   noun: 'outcome',

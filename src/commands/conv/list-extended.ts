@@ -19,9 +19,16 @@ export async function printExtended(
 ): Promise<void> {
   const view = viewOf(options);
   ctx.out.check(view, 'list');
+  const readActiveProfile = async () => {
+    const { server, items, has_more } = await readActive(ctx, request);
+    return {
+      listed: items.map((conversation) => ({ conversation, server, profile: null })),
+      has_more,
+    };
+  };
   const { listed, has_more } = options.allProfiles
     ? await readAllProfiles(ctx, request)
-    : await readActiveProfile(ctx, request);
+    : await readActiveProfile();
   const total = options.cost ? await readCosts(ctx, listed) : undefined;
   const items = listed.map(({ conversation, profile }) => ({ ...conversation, profile }));
   const none = request.filter && 'none match';
@@ -30,16 +37,11 @@ export async function printExtended(
   if (total && ctx.out.format !== 'json') await ctx.notice(totalLine(total));
 }
 
-async function readActiveProfile(ctx: Context, request: ListRequest<Conversation>) {
-  const { server, items, has_more } = await readActive(ctx, request);
-  const listed = items.map((conversation) => ({ conversation, server, profile: null }));
-  return { listed, has_more };
-}
-
-type ShownConversation = Conversation & { profile: string | null };
-
 /** In a table the columns that the flags add are beside the status: the last ones may not fit. */
-function viewOf({ cost, allProfiles }: ExtendedOptions): View<ShownConversation> {
+function viewOf({
+  cost,
+  allProfiles,
+}: ExtendedOptions): View<Conversation & { profile: string | null }> {
   const { fields, table = [], tsv = [] } = conversationView;
   const own = allProfiles ? ['profile'] : [];
   const added = cost ? [...own, 'status', 'cost_usd'] : [...own, 'status'];

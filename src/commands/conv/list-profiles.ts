@@ -3,7 +3,7 @@ import { AppError, isFailure } from '../../base/errors.ts';
 import { KEY_VARIABLES } from '../../base/text/secret-names.ts';
 import { parseTime } from '../../base/text/time.ts';
 import type { Conversation } from '../../domain/conversation.ts';
-import type { NewKey, Profile } from '../../local/profiles/resolve.ts';
+import type { NewKey } from '../../local/profiles/resolve.ts';
 import { limitsAfter } from '../../runs/deadline.ts';
 import { withinDeadline } from '../shared/derived-context.ts';
 import { withLateProgress } from '../shared/late-progress.ts';
@@ -69,13 +69,18 @@ export async function readAllProfiles(
 async function readTargets(ctx: Context): Promise<NamedTarget[]> {
   const stored = await (await ctx.profiles.store()).list();
   const targets = stored.map((profile): NamedTarget => {
-    const source = `profile:${profile.name}`;
+    const { name, base_url, key: value, key_command: command } = profile;
+    const source = `profile:${name}`;
+    // Never a key of the environment: it belongs to one server.
+    const own: NewKey = value === undefined ? { from: 'none' } : { from: 'value', value, source };
     return {
-      profile: profile.name,
+      profile: name,
       async target() {
-        const key = await ctx.profiles.readKey(keyOf(profile, source));
+        const key = await ctx.profiles.readKey(
+          command === undefined ? own : { from: 'command', command },
+        );
         const sources = { base_url_source: source, key_source: key === null ? null : source };
-        return { base_url: profile.base_url, key, sources, startUp: 'once' };
+        return { base_url, key, sources, startUp: 'once' };
       },
     };
   });
@@ -89,10 +94,4 @@ async function readTargets(ctx: Context): Promise<NamedTarget[]> {
   throw new AppError('config', 'no profile is stored, and the local service does not run', {
     hint: 'add one: acs login <name> --base-url <url>',
   });
-}
-
-/** Never a key of the environment: it belongs to one server. */
-function keyOf({ key, key_command: command }: Profile, source: string): NewKey {
-  if (command !== undefined) return { from: 'command', command };
-  return key === undefined ? { from: 'none' } : { from: 'value', value: key, source };
 }

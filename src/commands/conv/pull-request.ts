@@ -14,17 +14,20 @@ const LONGEST_SUBJECT = 72;
 const CREATE = [
   {
     host: /(?:^|\.)github\.|\.ghe\.com$/,
+    program: 'gh',
     command: 'gh pr create --fill',
     flags: ['--head', '--base'],
   },
   {
     host: /(?:^|\.)gitlab\./,
+    program: 'glab',
     // With --fill it would push HEAD to the branch.
     command: 'glab mr create',
     flags: ['--source-branch', '--target-branch'],
   },
   {
     host: /(?:^|\.)(?:gitea|forgejo|codeberg)\./,
+    program: 'tea',
     command: 'tea pulls create',
     flags: ['--head', '--base'],
   },
@@ -42,8 +45,10 @@ export async function printPullRequest(
 ): Promise<void> {
   if (made.branch === null && dirty) return;
   const base = conversation.branch;
-  const create = CREATE.find(({ host }) => host.test(origin?.host ?? ''));
-  if (create === undefined || !isInstalled(ctx, create.command.split(' ')[0] ?? '')) return;
+  const create = CREATE.find(
+    ({ host, program }) => host.test(origin?.host ?? '') && isInstalled(ctx, program),
+  );
+  if (create === undefined) return;
   const commands: string[] = [];
   let { branch } = made;
   if (branch === null) {

@@ -3,7 +3,7 @@ import { stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context } from '../context.ts';
 import { type AppError, isAppError, isOfKind, nullIf } from '../../base/errors.ts';
-import { isLoopbackHost } from '../../base/loopback.ts';
+import { isUnencrypted } from '../../base/loopback.ts';
 import type { Server } from '../../client/shared/server.ts';
 import { isAppliedByAcs } from '../../domain/automation-plan.ts';
 import { byId, collectPages } from '../../domain/pages.ts';
@@ -218,9 +218,9 @@ async function checkConnection(facts: Facts): Promise<Finding> {
     if (!isAnswer(error)) throw error;
     facts.refusal = error;
   }
-  const { origin, protocol, hostname } = new URL(base_url);
-  if (protocol !== 'http:' || isLoopbackHost(hostname)) return pass(`${origin} answers`);
-  const text = `${origin} answers; http sends key and data without encryption`;
+  const url = new URL(base_url);
+  if (!isUnencrypted(url)) return pass(`${url.origin} answers`);
+  const text = `${url.origin} answers; http sends key and data without encryption`;
   return warn(text, 'use https, or a tunnel such as ssh -L');
 }
 
@@ -272,7 +272,7 @@ async function checkModel({ ctx, server }: Facts): Promise<Finding> {
   const { flavour, dialect } = server.info;
   const model = modelOf(snapshot);
   const name = model.llm_model;
-  const keyState = snapshot.secrets['llm_api_key'] ?? 'unknown';
+  const { llm_api_key: keyState = 'unknown' } = snapshot.secrets;
   const data = { llm_model: name || null, llm_api_key: keyState };
   const setHosted = 'acs settings set llm_model=<provider/model> llm_api_key=@<file>';
   if (name === '') {

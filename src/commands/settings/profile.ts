@@ -141,7 +141,7 @@ async function saveProfile(ctx: Context, name: string, words: readonly string[])
     model === null
       ? null
       : { model, base_url: textOf('llm_base_url'), api_key: textOf('llm_api_key') };
-  await warnOfUnmasked(ctx, 'llm_api_key', choice?.api_key ?? '');
+  await warnOfUnmasked(ctx, 'llm_api_key', choice?.api_key);
   const server = await ctx.servers.active();
   const saved = await server.modelProfiles.save(name, choice);
   await ctx.out.change(modelProfileView, saved, true, `saved ${name}`);

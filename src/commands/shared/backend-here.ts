@@ -43,22 +43,26 @@ export async function useOfferedKey(
 ): Promise<boolean> {
   if (!isLoopbackHost(new URL(baseUrl).hostname)) return false;
   const { env, home } = ctx.local;
-  const value = env[KEY_VARIABLE];
   const file = path.join(home, '.openhands', 'agent-canvas', 'api-key.txt');
-  const found = value ? null : await stat(file).catch(() => null);
-  if (!value && found === null) return false;
+  const ofVariable = env[KEY_VARIABLE];
+  const offer = ofVariable
+    ? { kind: 'env', name: KEY_VARIABLE, mode: 0, read: () => Promise.resolve(ofVariable) }
+    : {
+        kind: 'file',
+        name: file,
+        mode: (await stat(file).catch(() => null))?.mode,
+        read: () => textOf(file),
+      };
+  const { kind, name, mode, read } = offer;
+  if (mode === undefined) return false;
   const prompt = await ctx.terminal.prompt();
-  const message = `Use the key in ${value ? KEY_VARIABLE : file}?`;
+  const message = `Use the key in ${name}?`;
   if (!(await prompt.confirm({ message, default: 'yes' }))) return false;
   // Refusing the file would protect nothing: whoever can read it has the key.
-  const isOpen = ctx.local.machine().platform !== 'win32' && ((found?.mode ?? 0) & 0o077) !== 0;
-  if (isOpen) await ctx.warn(`other users have access to ${file}: chmod 600 ${file}`);
+  if (ctx.local.machine().platform !== 'win32' && (mode & 0o077) !== 0)
+    await ctx.warn(`other users have access to ${file}: chmod 600 ${file}`);
   try {
-    await check(
-      value
-        ? { from: 'value', value, source: `env:${KEY_VARIABLE}` }
-        : { from: 'value', value: await textOf(file), source: `file:${file}` },
-    );
+    await check({ from: 'value', value: await read(), source: `${kind}:${name}` });
     return true;
   } catch (error) {
     if (!isOfKind('auth', 'config')(error)) throw error;

@@ -160,13 +160,14 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
   };
   const run = new Batch({ ...runner, concurrency: options.concurrency, onResult }, planned);
   const isPlanned = new Set(planned.map(({ task }) => task.key));
-  const resultOf = ({ key }: Task): TaskResult | null =>
-    isPlanned.has(key) ? (run.results.get(key) ?? null) : journal.of(key).result;
-  for (const result of tasks.map(resultOf)) if (result !== null) await printer.onEnd(result);
+  const resultOf = ({ key }: Task) =>
+    isPlanned.has(key) ? run.results.get(key) : journal.of(key).result;
+  const ended = () => tasks.flatMap((task) => resultOf(task) ?? []);
+  for (const result of ended()) await printer.onEnd(result);
   // A command that was killed may have stored a result in the state alone.
   if (journal.keys().length > 0) await writeResults();
   const cause = await run.run();
-  const results = tasks.map(resultOf).filter((result) => result !== null);
+  const results = ended();
   await printer.print(results);
   const isMissing = (diff: TaskResult['diff']) => options.diffDir !== undefined && diff === null;
   if (results.some(({ exit_code, diff }) => exit_code !== 0 || isMissing(diff))) ctx.exitCode = 1;

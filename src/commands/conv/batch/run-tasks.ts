@@ -146,10 +146,9 @@ export class Batch {
 
   /** Starts in flight count: one that is refused needs the room as well. */
   private hasStartsLeft(): boolean {
-    return this.planned.some(
-      (each) =>
-        !this.results.has(each.task.key) && ['unsent', 'sent'].includes(this.stageOf(each).at),
-    );
+    const isLeft = (each: PlannedTask): boolean =>
+      !this.results.has(each.task.key) && ['unsent', 'sent'].includes(this.stageOf(each).at);
+    return !this.isOver() && this.planned.some(isLeft);
   }
 
   private isOver(): boolean {
@@ -219,8 +218,7 @@ export class Batch {
     const result = { key: at.task.key, id: conversation.id, status, exit_code, reason };
     await this.store({ ...result, cost_usd: cost_usd ?? conversation.cost_usd, seconds, diff });
     const isDiffTaken = at.diff === null || diff !== null;
-    if (isDiffTaken && !this.isOver() && this.hasStartsLeft())
-      await makeRoom(at, server, conversation);
+    if (isDiffTaken && this.hasStartsLeft()) await makeRoom(at, server, conversation);
   }
 
   private async store(result: Omit<TaskResult, 'attempts'>): Promise<void> {

@@ -44,7 +44,7 @@ export async function setUpModel(ctx: Context, { settings }: Server): Promise<vo
     called = await callModel(ctx, endpoint, model);
   }
   const { url, key } = endpoint;
-  await warnOfUnmasked(ctx, 'llm_api_key', key ?? '');
+  await warnOfUnmasked(ctx, 'llm_api_key', key);
   await settings.write({
     set: { llm_model: called, llm_base_url: url, ...(key === null ? {} : { llm_api_key: key }) },
     unset: key === null && secrets['llm_api_key'] === 'set' ? ['llm_api_key'] : [],

@@ -183,7 +183,7 @@ async function edit(
     if (place.repo !== false)
       changed.branch = await askForBranch(ctx, server, changed, byDefault ?? '');
   }
-  const before = options.model ?? usual;
+  const { model: before = usual } = options;
   if (before !== '') {
     const page = await listModels(ctx, server, null, 100).catch(nullIf(isFailure));
     const ids = page?.items.map(({ id }) => id) ?? [];
