@@ -5,7 +5,7 @@ import { createAppContext } from './app/context.ts';
 import { endClones } from './app/repository.ts';
 import { hiddenFolders } from './isolation/bubblewrap.ts';
 import { chooseLimits } from './isolation/limits.ts';
-import { userTools } from './isolation/tools.ts';
+import { shownTools } from './isolation/tools.ts';
 import { removeOldCaches } from './sandboxes/caches.ts';
 import { chooseSpecs } from './sandboxes/specs.ts';
 import { openStore } from './storage/index.ts';
@@ -81,7 +81,7 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
     );
     if (specs.warning !== null) log(`warning: ${specs.warning}`);
     const home = homedir();
-    const { leftOut } = userTools(env, hiddenFolders(dataDir, home), home);
+    const { leftOut } = shownTools(env, hiddenFolders(dataDir, home), home);
     if (specs.whyNoBubblewrap === null && leftOut.length > 0)
       log(`warning: sandboxes do not have ${cut(leftOut.join(', '), 2000)}`);
     if (missing.length > 0) log(`warning: sandboxes have no limit on ${missing.join(', ')}`);

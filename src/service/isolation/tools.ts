@@ -93,8 +93,18 @@ const OF_MACHINE = /cache|config$|prefix|store|(?<!cert)_dir$/i;
 const OF_ACCOUNT = /auth_?ident|credential|otp$|username$/i;
 const LARGEST_CERTIFICATES = 4 * 1024 * 1024;
 
-/** `hidden`: the home and the data directory. */
+/** As it is now: a file may be moved, and a secret written, between two starts of a sandbox. */
 export function userTools(env: Environment, hidden: string[], home: string): UserTools {
+  const tools = shownTools(env, hidden, home);
+  return { ...tools, covered: coveredIn(tools.mounts) };
+}
+
+/** `hidden`: the home and the data directory. */
+export function shownTools(
+  env: Environment,
+  hidden: string[],
+  home: string,
+): Omit<UserTools, 'covered'> {
   const shown = new ShownFolders(hidden, home);
   const ofManagers = managerVariables(env, shown, home);
   const programs = searchPath(env, shown);
@@ -103,7 +113,6 @@ export function userTools(env: Environment, hidden: string[], home: string): Use
     shown.mountFile(path.resolve(env[name] ?? ''));
   return {
     mounts: shown.mounts,
-    covered: coveredIn(shown.mounts),
     path: programs.path,
     variables: { ...ofManagers, ...ofNetwork.variables },
     leftOut: [...programs.leftOut, ...ofNetwork.leftOut],
