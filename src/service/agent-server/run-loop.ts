@@ -150,8 +150,10 @@ export class RunLoop {
       .finally(() => {
         this.#running = null;
         // An action that awaits approval may need what its server keeps in memory.
-        if (this.#conversation.state.execution_status !== 'waiting_for_confirmation')
-          this.tools.mcp.close();
+        const { execution_status: status } = this.#conversation.state;
+        if (status !== 'waiting_for_confirmation') this.tools.mcp.close();
+        // A run that is paused may wait for the command when it goes on.
+        if (['finished', 'error', 'stuck'].includes(status)) this.tools.terminal.endLeft();
       });
   }
 

@@ -1,7 +1,11 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
+import { LazyMcpClient } from '../../../src/service/agent-server/mcp.ts';
+import { RunLoop } from '../../../src/service/agent-server/run-loop.ts';
 import { Terminal } from '../../../src/service/agent-server/terminal.ts';
+import { Tools } from '../../../src/service/agent-server/tools.ts';
+import type { Step } from '../../../src/service/base/steps.ts';
 import { openConversation } from './support/open-conversation.ts';
 import { usePlainSandbox } from './support/shared-sandboxes.ts';
 import { until } from './support/worker.ts';
@@ -17,6 +21,7 @@ const CALL = {
 
 let dir: string;
 let terminal: Terminal;
+let ofTest: typeof plain.sandbox;
 /** Ends the silence that the terminal waits for; the number of times that it has begun. */
 let silence: { end: () => void; begun: number };
 beforeEach(() => {
@@ -29,7 +34,7 @@ beforeEach(() => {
     return () => undefined;
   };
   // The countdown of silence alone is under the control of a test.
-  const ofTest = new Proxy(sandbox, {
+  ofTest = new Proxy(sandbox, {
     get: (target, name) => {
       const member: unknown = Reflect.get(target, name, target);
       if (name === 'countdown') return countdown;
@@ -145,6 +150,29 @@ it('a command whose call has returned ends with the run that is interrupted mean
   const waited = shown(await input(''));
   expect(waited).toContain('was ended. Directory and variables are those from before it.');
   expect(shown(await run('echo free'))).toMatch(/^free\n/);
+});
+
+it('a command whose call has returned ends with the run, and one in the background does not', async () => {
+  const wait = 'until [ -e go ]; do sleep 0.02; done; touch';
+  const commands = [`(${wait} late) >/dev/null 2>&1 &`, `touch began; ${wait} left`];
+  const terminalStep = { type: 'terminal', is_input: false, reset: false, thought: '' } as const;
+  const steps: Step[] = [
+    ...commands.map((command) => ({ ...terminalStep, command, call: CALL })),
+    { type: 'finish', message: 'Done.', thought: '' },
+  ];
+  const conversation = openConversation(dir);
+  const tools = new Tools(ofTest, conversation, new LazyMcpClient(conversation, ofTest));
+  const agent = { next: async () => steps.shift() as Step };
+  new RunLoop(conversation, agent, tools, false).start();
+  await until('the second command', () => existsSync(path.join(dir, 'began')));
+  silence.end();
+  await until('the end', () => conversation.state.execution_status === 'finished');
+  const left = { ...terminalStep, command: '', is_input: true };
+  const end = await tools.terminal.execute(left, new AbortController().signal);
+  expect(shown(end)).toContain('The command was ended.');
+  writeFileSync(path.join(dir, 'go'), '');
+  await until('the background', () => existsSync(path.join(dir, 'late')));
+  expect(existsSync(path.join(dir, 'left'))).toBe(false);
 });
 
 it('a setup script runs in the session, and leaves its directory but not its variables', async () => {
