@@ -52,6 +52,25 @@ describe.runIf(hasBubblewrap)('caches of package managers', () => {
     expect(await printed(other, look)).toBe('0\n');
     expect(readdirSync(path.join(app.dir, 'caches'))).toHaveLength(2);
   });
+
+  it('keep a sandbox from a second repository; one without a repository takes several', async () => {
+    const [own, other] = [makeRepository('first'), makeRepository('second')];
+    const body = { replay_json: 'demo', selected_repository: own };
+    const { sandbox_id } = await startedTask(app, body);
+    expect((await startedTask(app, { ...body, sandbox_id })).status).toBe('READY');
+    const refused = await app.post('/api/v1/app-conversations', {
+      ...body,
+      sandbox_id,
+      selected_repository: other,
+    });
+    expect(refused.status).toBe(422);
+    expect(JSON.stringify(refused.body)).toContain('has the caches of another repository');
+    const bare = await startedTask(app, { replay_json: 'demo' });
+    for (const selected_repository of [own, other]) {
+      const start = { ...body, selected_repository, sandbox_id: bare.sandbox_id };
+      expect((await startedTask(app, start)).status).toBe('READY');
+    }
+  });
 });
 
 it('caches that no sandbox has used for 30 days are removed, without what their links lead to', async () => {

@@ -13,6 +13,8 @@ import { DEMO, demoSteps } from '../../agents/replay/file.ts';
 import { parseTrajectory } from '../../agents/replay/parse.ts';
 import { ReplayError, type ReplayStep } from '../../base/steps.ts';
 import { endpointHint, endpointOf } from '../../base/model-endpoint.ts';
+import { CACHE_INSIDE } from '../../isolation/bubblewrap.ts';
+import { cacheMount } from '../../sandboxes/caches.ts';
 import {
   assertModelMayRun,
   assertSpecWorks,
@@ -22,6 +24,7 @@ import {
 import type { SandboxSpecName } from '../../base/worker-protocol.ts';
 import type { ConversationRow } from '../../storage/conversations.ts';
 import type { Store } from '../../storage/index.ts';
+import type { SandboxRow } from '../../storage/sandboxes.ts';
 import { isBranchName, shownRepository } from '../repository.ts';
 import { valueAt } from '../../../protocol/settings.ts';
 import { MASK } from '../../settings/fields.ts';
@@ -110,6 +113,7 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
     throw new StartRefused(message, 'CONFIGURATION$BRANCH_INVALID', 'selected_branch');
   }
   const repository = cloneFrom && shownRepository(cloneFrom);
+  if (repository !== null) assertCacheIsOf(repository, provider, store.sandboxes.get(sandboxId));
   return {
     conversationId,
     sandboxId,
@@ -183,6 +187,21 @@ function specOf(spec: unknown, specs: SpecChoice): SandboxSpecName | null {
   }
   assertSpecWorks(spec, specs);
   return spec;
+}
+
+/** A cache lasts longer than the sandbox: agents about two repositories would write to it. */
+function assertCacheIsOf(
+  repository: string,
+  provider: Provider | null,
+  sandbox: SandboxRow | null,
+): void {
+  const cache = sandbox?.mounts.find(({ target }) => target === CACHE_INSIDE);
+  if (sandbox?.isolation === 'process' || cache === undefined) return;
+  if (cache.source === cacheMount(repository, provider).source) return;
+  const message =
+    'the sandbox has the caches of another repository; start the conversation in a sandbox of ' +
+    'its own, or in one that was created without a repository';
+  throw new StartRefused(message, 'SANDBOX$OTHER_REPOSITORY', 'sandbox_id');
 }
 
 /** Throws as startFromV1. */
