@@ -10,6 +10,8 @@ export interface AgentContext {
   version: string;
   conversations: Conversations;
   bash: BashService;
+  /** Aborted while the sandbox is to be paused: setup scripts end. */
+  setUpLimit: AbortController;
   sandbox: Sandbox;
   /** The store of the service, opened by the first request that needs it. */
   userStore: () => Pick<Store, 'documents' | 'secrets'>;

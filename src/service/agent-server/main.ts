@@ -62,6 +62,9 @@ async function execute({ type, request }: WorkerCommand): Promise<void> {
   } else if (type === 'resume') {
     running.resume();
     notify({ type: 'resumed', request });
+  } else if (type === 'end-setup') {
+    running.endSetUp();
+    notify({ type: 'setup-ended', request });
   } else {
     isEnding = true;
     await running.stop();

@@ -36,6 +36,7 @@ export async function startWorker(
     config,
     conversations,
     bash: new BashService(sandbox, nowMicroseconds),
+    setUpLimit: new AbortController(),
     userStore,
     startedAt: now,
     lastUse: now,
@@ -59,7 +60,9 @@ export async function startWorker(
       sockets.close();
       server.closeAllConnections();
     },
+    endSetUp: () => context.setUpLimit.abort(),
     resume() {
+      context.setUpLimit = new AbortController();
       sandbox.thaw();
       isPaused = false;
     },

@@ -217,19 +217,27 @@ export class Terminal {
   }
 
   /** Runs the setup script of the repository in the session. `notice`: how it ended. */
-  async setUp(script: string): Promise<{ notice: string; output: string }> {
+  async setUp(script: string, signal: AbortSignal): Promise<{ notice: string; output: string }> {
     const { working_dir } = this.#conversation.state;
     const command = `. ${shellQuote(path.posix.join(working_dir, script))}`;
-    const { timedOut, exitCode, stdout, stderr } = await this.#start(command, LIMIT_SECONDS).ended;
+    const running = this.#start(command, LIMIT_SECONDS);
+    const onAbort = (): void => running.abort.abort();
+    signal.addEventListener('abort', onAbort);
+    if (signal.aborted) onAbort();
+    const result = await running.ended.finally(() => signal.removeEventListener('abort', onAbort));
     this.#session.cwd = working_dir;
-    const output = this.#conversation.masked(`${stdout}${stderr}`.trim());
-    if (exitCode === 0) return { notice: `The setup script ${script} has run.`, output };
-    const how = timedOut
-      ? `was ended after ${LIMIT_SECONDS} s`
-      : `failed with exit code ${exitCode}`;
+    const output = this.#conversation.masked(`${result.stdout}${result.stderr}`.trim());
+    if (result.exitCode === 0) return { notice: `The setup script ${script} has run.`, output };
+    const how = howEnded(result, signal.aborted);
     const last = output && ` The end of its output:\n${cut(output, -SHOWN_OUTPUT)}`;
     return { notice: `The setup script ${script} ${how}; the run goes on.${last}`, output };
   }
+}
+
+function howEnded({ timedOut, killed, exitCode }: ShellResult, isPausing: boolean): string {
+  if (timedOut) return `was ended after ${LIMIT_SECONDS} s`;
+  const isEnded = killed && isPausing;
+  return isEnded ? 'was ended by a pause of the sandbox' : `failed with exit code ${exitCode}`;
 }
 
 function endOf({ limitSeconds }: Running, { timedOut, killed, exitCode }: ShellResult): string {

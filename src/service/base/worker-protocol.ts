@@ -55,9 +55,12 @@ export interface WorkerConfig {
   default_replay?: ReplayStep[] | null;
 }
 
-/** `evict`: as `pause`, and answered by `busy` when a run is in progress. */
+/**
+ * `evict`: as `pause`, and answered by `busy` when a run is in progress. `end-setup`: no setup
+ * script runs until the next `resume`; those that run are ended.
+ */
 export interface WorkerCommand {
-  type: 'pause' | 'evict' | 'resume' | 'stop';
+  type: 'pause' | 'evict' | 'resume' | 'end-setup' | 'stop';
   request: string;
 }
 
@@ -74,7 +77,7 @@ export interface ConversationNotice {
 
 export type WorkerNotice =
   | { type: 'ready'; port: number; working_dir: string; spec: SandboxSpecName }
-  | { type: 'paused' | 'busy' | 'resumed' | 'stopped'; request: string }
+  | { type: 'paused' | 'busy' | 'resumed' | 'setup-ended' | 'stopped'; request: string }
   | { type: 'subscribers'; count: number }
   | { type: 'warning'; text: string }
   | { type: 'failed'; text: string }

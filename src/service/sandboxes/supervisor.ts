@@ -146,7 +146,18 @@ export class Supervisor {
 
   /** Pauses it after all earlier changes; settles when it is PAUSED. False: no such sandbox. */
   pause(id: string): Promise<boolean> {
-    return this.#changes.takeDown(id, () => this.#pauseNow(id, null));
+    const pausing = this.#changes.takeDown(id, () => this.#pauseNow(id, null));
+    this.#endSetUp(id);
+    return pausing;
+  }
+
+  /** A pause waits for a start, and a start for the setup script. */
+  #endSetUp(id: string): void {
+    if (!this.#changes.isGoingDown(id)) return;
+    this.#live
+      .get(id)
+      ?.worker.ask('end-setup', COMMAND_TIMEOUT_MS)
+      .catch((error: unknown) => this.#options.log(`sandbox ${id}: ${(error as Error).message}`));
   }
 
   /** `evicted`: why it is paused for another; this is not done when a run is in progress. */
@@ -198,6 +209,7 @@ export class Supervisor {
     return this.#changes.use(id, async (deleted) => {
       this.#beginResume(id, null);
       await this.#bringUp(id, onWait);
+      this.#endSetUp(id);
       const running = this.#whenReady(id);
       running.catch(() => undefined);
       return await work(running, deleted);

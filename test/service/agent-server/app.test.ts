@@ -108,6 +108,7 @@ beforeEach(() => {
       notify: () => undefined,
     }),
     bash: new BashService(sandbox, nowMicroseconds),
+    setUpLimit: new AbortController(),
     sandbox,
     userStore: () => expect.fail(),
     nowMicroseconds,

@@ -177,7 +177,7 @@ it('a command whose call has returned ends with the run, and one in the backgrou
 
 it('a setup script runs in the session, and leaves its directory but not its variables', async () => {
   writeFileSync(path.join(dir, 'setup.sh'), 'export FROM_SETUP=1; cd /; echo prepared');
-  expect(await terminal.setUp('setup.sh')).toEqual({
+  expect(await terminal.setUp('setup.sh', new AbortController().signal)).toEqual({
     notice: 'The setup script setup.sh has run.',
     output: 'prepared',
   });
@@ -189,7 +189,17 @@ it('the notice of a setup script that fails has its exit code and the end of its
     path.join(dir, 'setup.sh'),
     'head -c 5000 /dev/zero | tr "\\0" x; echo last; exit 3',
   );
-  const { notice, output } = await terminal.setUp('setup.sh');
+  const { notice, output } = await terminal.setUp('setup.sh', new AbortController().signal);
   expect(notice).toMatch(/failed with exit code 3; the run goes on\..*\nx+last$/s);
   expect([notice.length < 2200, output.length]).toEqual([true, 5004]);
+});
+
+it('a setup script is ended by the signal, also where it was given before', async () => {
+  writeFileSync(path.join(dir, 'setup.sh'), 'touch began; sleep 1000');
+  const abort = new AbortController();
+  const first = terminal.setUp('setup.sh', abort.signal);
+  await until('the script runs', () => existsSync(path.join(dir, 'began')));
+  abort.abort();
+  for (const { notice } of [await first, await terminal.setUp('setup.sh', abort.signal)])
+    expect(notice).toContain('was ended by a pause of the sandbox; the run goes on.');
 });

@@ -117,6 +117,30 @@ describe('a repository', () => {
     },
   );
 
+  it.runIf(hasBubblewrap)(
+    'with a setup script that does not end: a pause of its sandbox ends the script, not the start',
+    async () => {
+      const folder = makeRepository('paused');
+      mkdirSync(path.join(folder, '.openhands'));
+      writeFileSync(path.join(folder, '.openhands', 'setup.sh'), 'touch began; exec sleep 1000\n');
+      git(folder, 'add', '.');
+      git(folder, 'commit', '-q', '-m', 'setup');
+      const spec = { sandbox_spec_id: 'bubblewrap', replay_json: 'demo' };
+      const first = { selected_repository: folder, ...spec };
+      const { id } = (await app.post('/api/v1/app-conversations', first)).body as Task;
+      const sandbox_id = await until(() => app.context.store.startTasks.get(id)?.sandbox_id);
+      await until(() => existsSync(inApp(`workspaces/${sandbox_id}/paused/began`)));
+      // It waits for the first one, and has its script later.
+      const second = { ...first, sandbox_id };
+      const other = ((await app.post('/api/v1/app-conversations', second)).body as Task).id;
+      await until(() => app.context.store.startTasks.get(other)?.sandbox_id);
+      await app.post(`/api/v1/sandboxes/${sandbox_id}/pause`);
+      expect(app.context.store.sandboxes.get(sandbox_id ?? '')?.status).toBe('PAUSED');
+      for (const each of [id, other])
+        expect(await endedTask(app, each)).toMatchObject({ status: 'READY', detail: null });
+    },
+  );
+
   it('of this machine is cloned without uncommitted changes, with its origin', async () => {
     writeFileSync(path.join(source, 'a.txt'), 'not committed\n');
     writeFileSync(path.join(source, 'new.txt'), 'not added\n');

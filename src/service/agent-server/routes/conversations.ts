@@ -42,7 +42,8 @@ export const conversationRoutes: readonly Route<AgentContext>[] = [
       201: records.conversation,
       ...refused(400, 404, 409, 501),
     },
-    async handle({ config, conversations, sandbox, userStore, log }, { body }) {
+    async handle(context, { body }) {
+      const { config, conversations, sandbox, userStore, log } = context;
       const id = body.conversation_id ?? newId();
       const needsModel = conversations.needsModel(body);
       const before = conversations.get(id);
@@ -60,7 +61,7 @@ export const conversationRoutes: readonly Route<AgentContext>[] = [
       const start = { body, agent, workingDir, instructions };
       const values = secretValues(secrets, userStore);
       const { conversation, loop } = conversations.create(id, start, values);
-      const setup = await setUp(loop, body.setup_script, config.spec);
+      const setup = await setUp(loop, body.setup_script, context);
       // It was deleted meanwhile, or the worker ends.
       if (conversations.get(id) === null) throw refuse(404, `Conversation not found: ${id}`);
       const message = body.initial_message;
@@ -330,10 +331,10 @@ export function changes<Body>(
 async function setUp(
   { tools }: ConversationEntry['loop'],
   script: string | null | undefined,
-  spec: AgentContext['config']['spec'],
+  { config, setUpLimit }: AgentContext,
 ) {
   if (script == null) return { notice: '', output: '' };
-  if (spec !== 'process') return tools.terminal.setUp(script);
+  if (config.spec !== 'process') return tools.terminal.setUp(script, setUpLimit.signal);
   // A repository of somebody else would run it with the rights of the user.
   const why = 'this sandbox has no isolation. Run it where the task needs it.';
   return { notice: `The setup script ${script} has not run, because ${why}`, output: '' };
