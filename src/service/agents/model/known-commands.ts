@@ -2,9 +2,12 @@
  * Steps that only read the workspace, build it or test it: without isolation the others need a
  * confirmation. A build executes code of the repository, which no unconfirmed step has changed.
  */
+import path from 'node:path';
 import type { ToolStep } from '../../base/steps.ts';
+import { leadsOutside } from './links.ts';
 
 const LONGEST = 2000;
+const MOST_FOLDERS = 16;
 
 const QUOTED = /'([^']*)'|"((?:[^"$`\\!]|\\[^"$`\\\n])*)"/gu;
 const WORD = new RegExp(String.raw`(?:[\p{L}\p{N}_@%+=:,./~^*?-]|${QUOTED.source})+`, 'u');
@@ -29,18 +32,23 @@ const SED_LINES = /^\d+(?:,(?:\d+|\$))?p$/;
 /** A pattern is for the words after the program. GNU programs accept shortened long options. */
 const READS = new Map<string, Rule>([
   ['cd', /^[^-]/],
-  ['find', withoutOption(/^-(?:delete|exec|files0|fls|fprint|ok)/)],
-  ['rg', withoutOption(/^--(?:hostname-bin|pre|search-zip)|^-\w*z/)],
+  ['find', withoutOption(/^-(?:L|delete|exec|files0|fls|follow|fprint|ok)/)],
+  ['rg', withoutOption(/^--(?:follow|hostname-bin|pre|search-zip)|^-\w*[Lz]/)],
   [
     'sed',
     ([quiet, script = '', ...files]) =>
       quiet === '-n' && SED_LINES.test(script) && !files.some((word) => word.startsWith('-')),
   ],
   ['sort', withoutOption(/^-\w*[oT]|^--[cot]/)],
-  ['tree', withoutOption(/^-\w*[oR]/)],
+  ['tree', withoutOption(/^-\w*[loR]/)],
+  // Options with which links in the folders below are followed.
+  ['diff', withoutOption(/^-\w*r|^--r/)],
+  ['du', withoutOption(/^-\w*L|^--d/)],
+  ['ls', withoutOption(/^-\w*L|^--dereference$/)],
+  ...['egrep', 'fgrep', 'grep'].map((name) => [name, withoutOption(/^-\w*R|^--d/)] as const),
   ...(
-    'basename cat cmp comm cut diff dirname du echo egrep fgrep grep head ls md5sum nl pwd ' +
-    'readlink realpath sha256sum stat tail tr true type wc which'
+    'basename cat cmp comm cut dirname echo head md5sum nl pwd readlink realpath sha256sum ' +
+    'stat tail tr true type wc which'
   )
     .split(' ')
     .map((name) => [name, /^/] as const),
@@ -91,7 +99,12 @@ export function isReadOrBuild(step: ToolStep, folder: string, current: string): 
   };
   // The file editor takes $HOME for the home.
   if (step.type === 'edit')
-    return step.command === 'view' && isInside(step.path) && !step.path.startsWith('$');
+    return (
+      step.command === 'view' &&
+      isInside(step.path) &&
+      !step.path.startsWith('$') &&
+      !leadsOutside(folder, [folder], [step.path])
+    );
   if (step.type !== 'terminal') return false;
   // The first waits for the running command, the second ends it.
   if (step.is_input) return ['', 'C-c'].includes(step.command);
@@ -101,10 +114,30 @@ export function isReadOrBuild(step: ToolStep, folder: string, current: string): 
   const isAtTop =
     (current === folder || step.command.startsWith(`cd ${folder} && `)) &&
     commands.every(([program, to]) => program !== 'cd' || to === folder);
-  return commands.every(
-    (words) =>
-      words.every(isInside) && (isRead(words) || isBuild(words)) && (isAtTop || words[0] !== 'git'),
+  return (
+    commands.every(
+      (words) =>
+        words.every(isInside) &&
+        (isRead(words) || isBuild(words)) &&
+        (isAtTop || words[0] !== 'git'),
+    ) && !followsLink(commands, folder, current)
   );
+}
+
+/** Whether a file that the commands name is out of the workspace behind a symbolic link. */
+function followsLink(commands: readonly string[][], folder: string, current: string): boolean {
+  // Where a `cd` has an effect depends on the pipeline: each of its folders counts for each word.
+  let folders = [current];
+  for (const [program, to = '.'] of commands) {
+    if (program === 'cd')
+      folders = [...new Set(folders.flatMap((each) => [each, path.resolve(each, to)]))];
+    if (folders.length > MOST_FOLDERS) return true;
+  }
+  // `diff` of two folders reads what is in them.
+  const words = commands.flatMap(([program = '', ...rest]) =>
+    program === 'diff' ? rest.flatMap((word) => [word, `${word}/*`]) : [program, ...rest],
+  );
+  return leadsOutside(folder, folders, words);
 }
 
 /** The words of each command of a list or pipeline; null where it has another form. */

@@ -1,4 +1,7 @@
-import { expect, it } from 'vitest';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isReadOrBuild } from '../../../../src/service/agents/model/known-commands.ts';
 import type { ToolStep } from '../../../../src/service/base/steps.ts';
 
@@ -211,4 +214,91 @@ it('a file of the workspace may be viewed; an edit, input and a tool of a server
 it('a long hostile text is judged in linear time', () => {
   for (const part of ['a', '"', "'", 'a:', '=', '../', ' ', '-'])
     expect(runs({ type: 'terminal', command: `cat ${part.repeat(1900)}$` })).toBe(false);
+});
+
+describe('a link of the workspace that leads outside', () => {
+  let root: string;
+  let folder: string;
+  beforeAll(() => {
+    root = realpathSync(mkdtempSync(path.join(tmpdir(), 'acs-links-')));
+    folder = path.join(root, 'app');
+    mkdirSync(path.join(folder, 'src'), { recursive: true });
+    mkdirSync(path.join(folder, 'plain'));
+    mkdirSync(path.join(root, 'other'));
+    for (const file of ['app/a.txt', 'app/plain/b.md', 'secret', 'other/x'])
+      writeFileSync(path.join(root, file), '');
+    symlinkSync('a.txt', path.join(folder, 'inside'));
+    symlinkSync('../secret', path.join(folder, 'link'));
+    symlinkSync(path.join(root, 'other'), path.join(folder, 'src', 'out'));
+    symlinkSync('out/x', path.join(folder, 'src', 'second.ts'));
+    symlinkSync('/nothing-is-here', path.join(folder, 'dangling'));
+  });
+  afterAll(() => rmSync(root, { recursive: true }));
+  const runsIn = (command: string, current = folder) => {
+    const step = { type: 'terminal', thought: '', command } as ToolStep;
+    return isReadOrBuild(step, folder, current);
+  };
+
+  it.each([
+    'cat link',
+    'cat ./link',
+    "cat 'link'",
+    'cat li*',
+    'cat l?nk',
+    'cat *',
+    'cat s*/*.ts',
+    'cat src/out/x',
+    'cat src/*/x',
+    'ls src/out/',
+    'grep -flink a.txt',
+    'grep --file=link a.txt',
+    'cd src && cat second.ts',
+    'cd src; cd out; ls',
+    'cd src | cat a.txt; cat second.ts',
+    'diff src plain',
+    'grep -rR x .',
+    'find -L . -name x',
+    'rg -L x',
+    'rg --follow x',
+    'tree -l',
+    'du -aL',
+    'diff -r src plain',
+    `${'cd plain;'.repeat(200)} ls`,
+    `cat ${'*a'.repeat(900)} link`,
+    'git diff --no-index a.txt link',
+  ])('%j needs a confirmation', (command) => {
+    expect(runsIn(command)).toBe(false);
+  });
+
+  it.each([
+    'cat inside',
+    'cat dangling',
+    'cat a*',
+    'cat plain/*',
+    'cd plain && cat b*',
+    'ls src',
+    'grep -rn x .',
+    'find . -name "*.md"',
+    'diff a.txt inside',
+    'git log -- link2',
+    'npm test',
+  ])('%j is a read or a build', (command) => {
+    expect(runsIn(command)).toBe(true);
+  });
+
+  it('a terminal that is behind it asks, and so does a view of the editor', () => {
+    expect(runsIn('ls', path.join(folder, 'src', 'out'))).toBe(false);
+    const view = (file: string) => {
+      const step = { type: 'edit', command: 'view', thought: '', path: path.join(folder, file) };
+      return isReadOrBuild(step as ToolStep, folder, folder);
+    };
+    expect([view('a.txt'), view('link'), view('src/out/x')]).toEqual([true, false, false]);
+  });
+
+  it('a workspace that is itself behind a link is inside', () => {
+    const link = path.join(root, 'linked');
+    symlinkSync(folder, link);
+    const step = { type: 'terminal', thought: '', command: 'cat a.txt plain/*' } as ToolStep;
+    expect(isReadOrBuild(step, link, link)).toBe(true);
+  });
 });
