@@ -5,6 +5,7 @@ import type { Context } from '../../context.ts';
 import { AppError, fileProblem, isAppError } from '../../../base/errors.ts';
 import type { Server } from '../../../client/shared/server.ts';
 import { explain } from '../../shared/declare.ts';
+import { derivedContext } from '../../shared/derived-context.ts';
 import { runView } from '../batch/results.ts';
 import { eventView } from '../event-view.ts';
 import { showingUnsent } from '../message.ts';
@@ -91,6 +92,15 @@ async function newConversation(
   await start.print();
 }
 
+/** For a start that is repeated after a question. */
+function withoutRepeats(ctx: Context, printed: Set<string>): Context {
+  const isNew = (text: string): boolean => printed.size < printed.add(text).size;
+  return derivedContext(ctx, {
+    notice: async (text, of) => (isNew(text) ? await ctx.notice(text, of) : undefined),
+    warn: async (text) => (isNew(text) ? await ctx.warn(text) : undefined),
+  });
+}
+
 export async function beginConversation(
   argument: string | undefined,
   options: NewOptions,
@@ -108,13 +118,14 @@ export async function beginConversation(
       );
     });
   const draft = await readDraft(ctx, argument, options);
+  const printed = new Set<string>();
   const startGiven = async (
     ctx: Context,
     draft: Draft,
   ): Promise<{ ctx: Context; server: Server; start: Start }> => {
     const limits = newLimits(ctx, options);
     const { server, prepared } = await beforeStart(ctx, limits, options, (timed, opened) =>
-      completeDraft(timed, opened, draft, options),
+      completeDraft(withoutRepeats(timed, printed), opened, draft, options),
     );
     const start = new Start(ctx, server, { ...options, ...limits });
     await start.run(prepared.request, prepared.known);

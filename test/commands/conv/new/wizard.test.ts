@@ -386,9 +386,10 @@ describe('conv new without a message and without a model, on a terminal', () => 
     });
 
     it('is offered for a message as well, and the message is started then', async () => {
-      const args = ['Do it', '--no-repo', '--spec', 'process', '--json'];
+      const args = ['Do it', '--spec', 'process', '--json'];
       const asked = await onMachine(args, ['model', url, 'small']);
       expect(asked.code, asked.err).toBe(0);
+      expect(asked.err.match(/the current checkout; --no-repo/g)).toHaveLength(1);
       expect(json(asked)).toMatchObject({ model: 'small' });
       const without = await bare.invoke({
         args: ['conv', 'new', 'Do it', '--no-repo', '--model', 'small', '--json'],
