@@ -8,7 +8,7 @@ import { readServerFacts, type ServerFacts, featuresThat } from './shared/featur
 import type { Links } from './shared/links.ts';
 import type { ModelEndpoint, ModelInterface } from './model-endpoint.ts';
 import type { ConnectOptions } from './probe.ts';
-import type { Adapter, Server } from './shared/server.ts';
+import type { Server } from './shared/server.ts';
 import { errorBy, routeOf, serverText, statusError, type Answer } from './http/answer.ts';
 import { normalizeBaseUrl } from './http/address.ts';
 import { Network } from './http/network.ts';
@@ -73,33 +73,8 @@ class Connection {
   async server(facts: ServerFacts, signal: AbortSignal): Promise<Server> {
     const { baseUrl, network } = this;
     const { now } = facts;
-    const { clock, mode, notice } = this.#options;
-    const linksWith = (usualTimeoutMs?: number): Links => ({
-      network,
-      clock,
-      signal,
-      mode,
-      starts: this.#starts,
-      features: facts,
-      app: this.app(signal, usualTimeoutMs),
-      appUntil: (other) => this.app(other, usualTimeoutMs),
-      appKey: this.#options.key,
-      agent: (url, key) => this.#agent({ signal, usualTimeoutMs }, url, key),
-      notice: (text) => notice?.(text),
-      // Of digits alone it breaks servers that keep ids in SQLite (interface 4.1).
-      randomId: () => randomUUID().replace(/^./, 'a'),
-    });
-    const links = linksWith();
-    const v1 = now.dialects.includes('v1')
-      ? (await import('./v1/index.ts')).createV1(links, now)
-      : null;
-    const v0 = now.dialects.includes('v0')
-      ? (await import('./v0/index.ts')).createV0(linksWith(LIMITS_MS.requestV0), now)
-      : null;
-    const backend = now.dialects.includes('agent')
-      ? (await import('./backend/index.ts')).createBackend(links)
-      : null;
-    if (v1 === null && v0 === null && backend === null && this.#options.use !== 'calls')
+    const links = this.#links(facts, signal);
+    if (now.dialects.length === 0 && this.#options.use !== 'calls')
       throw new AppError(
         'unsupported',
         'the URL is that of an agent server in a sandbox, not of an app server',
@@ -110,11 +85,19 @@ class Connection {
             'requests to an agent server',
         },
       );
-    const adapter = (
+    const v1 = now.dialects.includes('v1')
+      ? (await import('./v1/index.ts')).createV1(links, now)
+      : null;
+    const v0 = now.dialects.includes('v0')
+      ? (await import('./v0/index.ts')).createV0(
+          this.#links(facts, signal, LIMITS_MS.requestV0),
+          now,
+        )
+      : null;
+    const adapter =
       v1 !== null && v0 !== null
         ? (await import('./both.ts')).createBoth(v1, v0, now, this.#owners)
-        : (v1 ?? v0 ?? backend)
-    ) as Adapter;
+        : (v1 ?? v0 ?? (await import('./backend/index.ts')).createBackend(links));
     return {
       ...adapter,
       automations: deferred(async () =>
@@ -147,6 +130,25 @@ class Connection {
       redact: (text) => network.redaction.text(text),
       close: () => Promise.resolve(network.close()),
       withSignal: (other) => this.server(facts, other),
+    };
+  }
+
+  #links(facts: ServerFacts, signal: AbortSignal, usualTimeoutMs?: number): Links {
+    const { key, clock, mode, notice } = this.#options;
+    return {
+      network: this.network,
+      clock,
+      signal,
+      mode,
+      starts: this.#starts,
+      features: facts,
+      app: this.app(signal, usualTimeoutMs),
+      appUntil: (other) => this.app(other, usualTimeoutMs),
+      appKey: key,
+      agent: (url, agentKey) => this.#agent({ signal, usualTimeoutMs }, url, agentKey),
+      notice: (text) => notice?.(text),
+      // Of digits alone it breaks servers that keep ids in SQLite (interface 4.1).
+      randomId: () => randomUUID().replace(/^./, 'a'),
     };
   }
 

@@ -149,10 +149,13 @@ async function agentFacts(
   if (!isAgent && !isAgentServer(info)) return null;
   const version = isRecord(info) ? optionalText(info, 'version', 'server_info') : null;
   const isPage = !isAppError(page) && page.status === 200 && /html/.test(page.contentType);
-  const present: Feature[] = [...BACKEND_FEATURES];
-  if (isPage) present.push('web-interface');
-  if (runsContainers(info)) present.push('conversation-containers');
-  const features = FEATURES.map((name) => [name, presenceOf(present.includes(name))] as const);
+  const shown: Partial<Record<Feature, boolean>> = {
+    'web-interface': isPage,
+    'conversation-containers': runsContainers(info),
+  };
+  const features = FEATURES.map(
+    (name) => [name, presenceOf(shown[name] ?? BACKEND_FEATURES.includes(name))] as const,
+  );
   return {
     format: 2,
     dialects: isOfSandbox(info, version) ? [] : ['agent'],
@@ -180,7 +183,7 @@ function isOfSandbox(info: unknown, version: string | null): boolean {
   return Number(minor) < firstMinor;
 }
 
-const BACKEND_FEATURES = [
+const BACKEND_FEATURES: readonly Feature[] = [
   'caller-conversation-id',
   'delete-conversation',
   'rename',
@@ -189,7 +192,7 @@ const BACKEND_FEATURES = [
   'secrets',
   'events',
   'immediate-events',
-] as const satisfies readonly Feature[];
+];
 
 /** Without a document; only JSON counts. */
 function withoutDocument(webClient: unknown, count: unknown, serverOptions: unknown) {

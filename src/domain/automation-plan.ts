@@ -1,7 +1,7 @@
 /** What `automation apply` does: files compared with the automations of a server. */
 import { createHash } from 'node:crypto';
 import { AppError } from '../base/errors.ts';
-import { isRecord, type Json } from '../protocol/shape.ts';
+import { isRecord, withoutNull, type Json } from '../protocol/shape.ts';
 import type { Automation, AutomationDraft } from './automation.ts';
 
 export interface AutomationFile {
@@ -15,12 +15,6 @@ export interface Difference {
   field: string;
   before: unknown;
   after: unknown;
-}
-
-interface Compared {
-  patch: Difference[];
-  /** What the server takes at the creation only. */
-  fixed: Difference[];
 }
 
 export type Step =
@@ -63,7 +57,7 @@ export function isAppliedByAcs({ template }: Automation): boolean {
 /** A file is the request that creates an automation; what it has says which one. */
 export function readDraft(value: unknown): AutomationDraft | null {
   if (!isRecord(value)) return null;
-  const body = Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null));
+  const body = withoutNull(value);
   const hasOne = (...names: string[]): boolean => names.some((name) => name in body);
   if (hasOne('tarball_path', 'entrypoint')) return { kind: 'plain', body };
   return { kind: hasOne('plugins', 'variants') ? 'plugin' : 'prompt', body };
@@ -84,9 +78,10 @@ export function fileOf({ name, kind, definition }: Automation): Json {
 
 function withoutNulls(record: Json): Json {
   return Object.fromEntries(
-    Object.entries(record)
-      .filter(([, value]) => value !== null && value !== undefined)
-      .map(([name, value]) => [name, isRecord(value) ? withoutNulls(value) : value]),
+    Object.entries(withoutNull(record)).map(([name, value]) => [
+      name,
+      isRecord(value) ? withoutNulls(value) : value,
+    ]),
   );
 }
 
@@ -162,7 +157,8 @@ function findFor(
   });
 }
 
-function compare({ kind, body }: AutomationDraft, seen: Automation): Compared {
+/** `fixed`: what the server takes at the creation only. */
+function compare({ kind, body }: AutomationDraft, seen: Automation) {
   const { definition, template } = seen;
   const patch = Object.entries(body).flatMap(([field, after]): Difference[] => {
     if (isFixed(field)) return [];
@@ -228,9 +224,7 @@ function canonical(value: unknown): string {
   return JSON.stringify(value, (_, member: unknown) =>
     isRecord(member)
       ? Object.fromEntries(
-          Object.entries(member)
-            .filter(([, each]) => each !== null)
-            .sort(([one], [other]) => (one < other ? -1 : 1)),
+          Object.entries(withoutNull(member)).sort(([one], [other]) => (one < other ? -1 : 1)),
         )
       : member,
   );

@@ -222,8 +222,8 @@ function restore(
   }
   if (!isJsonObject(value)) return value;
   const twin = isJsonObject(stored) ? stored : {};
-  for (const [name, member] of Object.entries(twin))
-    if (!(name in value) && hasMasked(member)) lost.push(`${at}.${name}`);
+  const hidden = Object.keys(twin).filter((name) => !(name in value) && hasMasked(twin[name]));
+  lost.push(...hidden.map((name) => `${at}.${name}`));
   const entries = Object.entries(value).map(([name, member]) => [
     name,
     restore(member, twin[name], `${at}.${name}`, lost, write),
@@ -231,7 +231,7 @@ function restore(
   return Object.fromEntries(entries.filter(([, member]) => member !== undefined)) as JsonObject;
 }
 
-function hasMasked(value: JsonValue): boolean {
+function hasMasked(value: JsonValue | undefined): boolean {
   return isJsonObject(value) ? Object.values(value).some(hasMasked) : isMasked(value);
 }
 

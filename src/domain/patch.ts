@@ -118,7 +118,7 @@ export async function filePatch(
     status === 'deleted' ? '' : (modified ?? ''),
   );
   const mode = MODES[status];
-  if (hunks.length === 0 && mode === undefined) return null;
+  if (hunks.length === 0 && mode.length === 0) return null;
   const [before, after] = [gitName(`a/${path}`), gitName(`b/${path}`)];
   const sides = [
     `--- ${status === 'added' ? '/dev/null' : before}`,
@@ -126,7 +126,7 @@ export async function filePatch(
   ];
   const lines = [
     `diff --git ${before} ${after}`,
-    ...(mode === undefined ? [] : [mode]),
+    ...mode,
     ...(hunks.length === 0 ? [] : sides),
     ...hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines: changed }) => [
       `@@ -${range(oldStart, oldLines)} +${range(newStart, newLines)} @@`,
@@ -141,9 +141,11 @@ function gitName(name: string): string {
   return /[\0-\x1f"\\]/.test(name) ? JSON.stringify(name) : name;
 }
 
-const MODES: Partial<Record<ChangedFile['status'], string>> = {
-  added: 'new file mode 100644',
-  deleted: 'deleted file mode 100644',
+const MODES: Record<ChangedFile['status'], readonly string[]> = {
+  added: ['new file mode 100644'],
+  deleted: ['deleted file mode 100644'],
+  modified: [],
+  renamed: [],
 };
 
 interface Hunk {

@@ -75,6 +75,10 @@ export function textList(record: Json, name: string, subject: string): string[] 
   });
 }
 
+export function withoutNull(record: object): Json {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value != null));
+}
+
 /** `{items, next_page_id}`; V0 and old V1 servers have `results` in place of `items`. */
 export function readPage<T>(
   value: unknown,

@@ -93,6 +93,7 @@ export function readFileLines({ exitCode, stdout }: CommandResult): FileLines[] 
   if (exitCode !== 0)
     throw new AppError('server', 'git in the workspace returned no list of files');
   const fields = Buffer.from(stdout, 'base64').toString().split('\0');
+  const lineCount = (count: string) => (count === '-' ? null : Number(count));
   const files: FileLines[] = [];
   for (let index = 0; index < fields.length; index += 1) {
     const [, added, removed, name = ''] =
@@ -100,8 +101,7 @@ export function readFileLines({ exitCode, stdout }: CommandResult): FileLines[] 
     if (added === undefined || removed === undefined) continue;
     // Of a renamed file the old name and the new one follow.
     const path = name || (fields[(index += 2)] ?? '');
-    const [plus, minus] = [added, removed].map((count) => (count === '-' ? null : Number(count)));
-    files.push({ path, added: plus ?? null, removed: minus ?? null });
+    files.push({ path, added: lineCount(added), removed: lineCount(removed) });
   }
   return files;
 }

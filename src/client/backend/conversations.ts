@@ -1,5 +1,6 @@
 import { noConversation, normalId } from '../../domain/ids.ts';
 import { eachItem } from '../../domain/pages.ts';
+import { follow } from '../../runs/follower.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import { answerAt, pendingAt, runAt, WAITING } from '../agent-server/confirmations.ts';
 import { agentPages } from '../agent-server/events.ts';
@@ -16,7 +17,7 @@ import type { Adapter, IdOrRecord, OutgoingMessage } from '../shared/server.ts';
 import { ownMachine } from './absent.ts';
 import { agentOf, find, getRecord, pathOf } from './calls.ts';
 import { changedFilesBackend, diffBackend } from './diff.ts';
-import { followBackend, withReason } from './follow.ts';
+import { BackendSource, withReason } from './follow.ts';
 import { pageUrlOf, toConversation } from './records.ts';
 import { startBackend } from './start.ts';
 import { folderOf, type Folders } from './folder.ts';
@@ -65,7 +66,8 @@ export function createBackendConversations(
       const { redaction } = links.network;
       return historyPages(agentPages(agent, query), agent.conversationId, redaction, query.limit);
     },
-    follow: (id, options) => followBackend(links, id, options),
+    follow: (id, options) =>
+      follow(new BackendSource(links, id, options), links.clock, links.signal, options),
     async result(of) {
       const pages = agentPages(agentAt(of), { order: 'newest-first' });
       return await finalAnswer(eachItem(pages), links.network.redaction);

@@ -6,14 +6,12 @@ import { normalId } from '../../domain/ids.ts';
 import type { BackendConversationRecord } from '../../protocol/agent-server/records.ts';
 import type { EventRecord } from '../../protocol/v1/records.ts';
 import type {
-  FollowItem,
   FollowOptions,
   FollowSocket,
   FollowSource,
   FollowWindow,
   SourceEvent,
 } from '../../runs/follow-source.ts';
-import { follow } from '../../runs/follower.ts';
 import { endOfStatus } from '../../runs/status.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import { agentPages } from '../agent-server/events.ts';
@@ -23,15 +21,7 @@ import type { Links } from '../shared/links.ts';
 import { agentOf, getRecord } from './calls.ts';
 import { toConversation } from './records.ts';
 
-export function followBackend(
-  links: Links,
-  id: string,
-  options: FollowOptions,
-): AsyncIterable<FollowItem> {
-  return follow(new BackendSource(links, id, options), links.clock, links.signal, options);
-}
-
-class BackendSource extends AgentSource implements FollowSource {
+export class BackendSource extends AgentSource implements FollowSource {
   readonly #agent: AgentClient;
   #record: BackendConversationRecord | null = null;
   /** Of the last event that has one. */

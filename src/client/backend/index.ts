@@ -2,13 +2,13 @@
 import { AppError } from '../../base/errors.ts';
 import { noConversation, normalId } from '../../domain/ids.ts';
 import type { BackendConversationRecord } from '../../protocol/agent-server/records.ts';
-import { deferred } from '../shared/compose.ts';
+import { deferred, forward } from '../shared/compose.ts';
 import type { Links } from '../shared/links.ts';
 import type { Adapter } from '../shared/server.ts';
 import { absent, ownMachine } from './absent.ts';
 import { find, search } from './calls.ts';
 import { toConversation } from './records.ts';
-import { readFolder, type Folders } from './folder.ts';
+import { readFolder, routesOf, type Folders } from './folder.ts';
 
 export function createBackend(links: Links): Adapter {
   const folders: Folders = new Map();
@@ -34,7 +34,19 @@ export function createBackend(links: Links): Adapter {
         (await import('./conversations.ts')).createBackendConversations(links, finding, folders),
       finding,
     ),
-    sandboxes: deferred(async () => (await import('./sandboxes.ts')).createBackendSandboxes(links)),
+    sandboxes: forward(() => Promise.reject(ownMachine()), {
+      async exec(id, program, streams) {
+        if (streams.stdin !== null || program.terminal !== null)
+          throw new AppError('unsupported', 'this server has no route for stdin or a terminal');
+        const { execOverBash } = await import('../agent-server/exec-bash.ts');
+        const exec = { program, streams, workingDir: null };
+        return await execOverBash(links, routesOf(links, id), exec);
+      },
+      async files(id) {
+        const { AgentFiles } = await import('../agent-server/files.ts');
+        return new AgentFiles(links, routesOf(links, id), () => Promise.resolve(null));
+      },
+    }),
     specs: absent(ownMachine),
     settings: deferred(async () => (await import('./settings.ts')).createBackendSettings(links)),
     secrets: deferred(async () => (await import('./secrets.ts')).createBackendSecrets(links)),
@@ -46,7 +58,7 @@ export function createBackend(links: Links): Adapter {
         ),
     ),
     modelProfiles: deferred(async () =>
-      (await import('./model-profiles.ts')).createBackendProfiles(links),
+      (await import('./settings.ts')).createBackendProfiles(links),
     ),
   };
 }

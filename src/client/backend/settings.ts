@@ -1,13 +1,14 @@
-/** Settings of an agent server (interface 14.3): a write merges, and null resets a member. */
+/** Settings and model profiles of an agent server (interface 14.3). */
 import { mcpPatch } from '../../domain/mcp-config.ts';
 import { V1_FIELDS } from '../../domain/settings-fields.ts';
 import type { JsonValue, SettingsSnapshot } from '../../domain/settings.ts';
 import { valueAt } from '../../protocol/settings.ts';
-import { isRecord } from '../../protocol/shape.ts';
+import { isRecord, withoutNull } from '../../protocol/shape.ts';
 import { AppError } from '../../base/errors.ts';
 import { reasonOf, type Answer } from '../http/answer.ts';
 import type { CallOptions } from '../http/call.ts';
 import type { Links } from '../shared/links.ts';
+import { createModelProfiles } from '../shared/model-profiles.ts';
 import {
   bodyOf,
   MCP_PATH,
@@ -20,6 +21,7 @@ import { readSettingsRecord, valuesToWrite, writeSettings } from '../shared/sett
 
 const FIELDS = V1_FIELDS.filter(({ path }) => path !== undefined);
 
+/** A write merges, and null resets a member. */
 export function createBackendSettings(links: Links): Server['settings'] {
   const read = async (): Promise<SettingsSnapshot> => {
     const { values, secrets } = nestedSnapshot(await readSettingsRecord(links, 'agent'), FIELDS);
@@ -78,4 +80,33 @@ export async function readEncrypted(
         'api GET /api/agent-profiles',
     },
   );
+}
+
+const PROFILES = '/api/profiles';
+
+/** A save sends the whole model. */
+export function createBackendProfiles(links: Links): Server['modelProfiles'] {
+  return createModelProfiles(links, {
+    root: PROFILES,
+    async bodyOf(choice, name) {
+      if (choice === null) {
+        const { body } = await readEncrypted(links, '/api/settings');
+        return { llm: agentSettingsOf(body)['llm'] };
+      }
+      const key = choice.api_key ?? (await encryptedKey(links, name));
+      return { llm: { ...withoutNull(choice), ...(key !== null && { api_key: key }) } };
+    },
+  });
+}
+
+/** Null for a profile that is not there, and for one without a key. */
+async function encryptedKey(links: Links, name: string): Promise<string | null> {
+  // A name that the server refuses is an error of the save.
+  const accept = [404, 422];
+  const { body } = await readEncrypted(links, `${PROFILES}/${encodeURIComponent(name)}`, {
+    accept,
+  });
+  const config = isRecord(body) ? body['config'] : null;
+  const key = isRecord(config) ? config['api_key'] : null;
+  return typeof key === 'string' ? key : null;
 }

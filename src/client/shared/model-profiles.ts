@@ -33,11 +33,6 @@ export interface ProfileRoutes {
   bodyOf(choice: ModelChoice | null, name: string): object | Promise<object>;
 }
 
-/** The members of a model that the choice names. */
-export function chosenModel(choice: ModelChoice): object {
-  return Object.fromEntries(Object.entries(choice).filter(([, value]) => value !== null));
-}
-
 export function createModelProfiles(
   links: Links,
   { root, bodyOf }: ProfileRoutes,

@@ -92,6 +92,7 @@ export const WAITING = 'awaiting_user_confirmation';
 const MOST_READ = 400;
 /** The last state of a stopped conversation is the stop; the end of its run is an earlier one. */
 const NOT_OF_RUN = new Set(['stopped', 'loading', 'init']);
+const NO_STATE = { state: null, reason: '' };
 const UNKNOWN: Pick<RunNews, 'cost' | 'tokens'> = { cost: null, tokens: null };
 
 export async function readNews(links: Links, info: ConversationInfo): Promise<RunNews> {
@@ -112,7 +113,7 @@ export class NewsReader {
   next = 0;
   readonly #links: Links;
   readonly #onNew: (event: EventRecordV0) => void;
-  #newest: ReturnType<typeof agentStateOf> = null;
+  #newest: { state: string | null; reason: string } = NO_STATE;
   #newestOfRun: ReturnType<typeof agentStateOf> = null;
   #answered = false;
   readonly #watchPending = createPendingWatch();
@@ -140,8 +141,8 @@ export class NewsReader {
     const state =
       info.status.toUpperCase() === 'RUNNING' ? this.#newest : (this.#newestOfRun ?? this.#newest);
     return {
-      agentState: this.#isPending ? WAITING : (state?.state ?? null),
-      reason: state?.reason ?? '',
+      agentState: this.#isPending ? WAITING : state.state,
+      reason: state.reason,
       answered: this.#answered,
       ...(this.#isCountLost ? UNKNOWN : this.#spent),
     };
@@ -164,7 +165,8 @@ export class NewsReader {
     if (event.observation === 'user_rejected') this.#answered = false;
     if (answerOfV0(event) !== null) this.#answered = true;
     if (!isUserMessage(event)) return;
-    this.#newest = this.#newestOfRun = null;
+    this.#newest = NO_STATE;
+    this.#newestOfRun = null;
     this.#answered = false;
   }
 }

@@ -1,10 +1,11 @@
 /** An unknown status is `unknown(<status>)`, which does not end a run. */
-import type {
-  Conversation,
-  ConversationStatus,
-  Reason,
-  RunState,
-  SandboxStatus,
+import {
+  blankConversation,
+  type Conversation,
+  type ConversationStatus,
+  type Reason,
+  type RunState,
+  type SandboxStatus,
 } from '../../domain/conversation.ts';
 import { normalizeTime } from '../../base/text/time.ts';
 import type { ConversationInfo } from '../../protocol/v0/records.ts';
@@ -69,20 +70,16 @@ export function toConversationV0(
   const { status, waiting_for } = runStateV0(info.status, agentState, news?.answered ?? false);
   const fromRuntime = info.runtime_status?.includes('ERROR') ? info.runtime_status : '';
   return {
-    id,
-    start_task_id: null,
+    ...blankConversation(id, status),
     title: info.title,
-    status,
     reason: reasonV0(status, agentState, news?.reason || fromRuntime),
     waiting_for,
     dialect: 'v0',
-    execution_status: null,
     sandbox_id: info.local_sandbox_id,
     sandbox_status: SANDBOX[info.status.toUpperCase()] ?? null,
     repository: info.selected_repository,
     branch: info.selected_branch,
     git_provider: info.git_provider,
-    model: null,
     created_at: normalizeTime(info.created_at),
     updated_at: normalizeTime(info.last_updated_at),
     cost_usd: news?.cost ?? null,

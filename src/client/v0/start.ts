@@ -2,7 +2,7 @@ import { poll, QUICK, STEADY } from '../../runs/poll.ts';
 import { AppError, isFailure, isNotFound, nullIf, isOfKind } from '../../base/errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
-import { asRecord, requiredText } from '../../protocol/shape.ts';
+import { asRecord, requiredText, withoutNull } from '../../protocol/shape.ts';
 import { normalId } from '../../domain/ids.ts';
 import { read, type Links, type WebUrl } from '../shared/links.ts';
 import type { SentStart, StartOptions, StartProgress } from '../shared/server.ts';
@@ -107,10 +107,7 @@ async function sendStart(
       method: 'POST',
       path: '/api/conversations',
       // Unknown members are refused with 422, so only requested ones are sent.
-      body: {
-        ...Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)),
-        ...request.body,
-      },
+      body: { ...withoutNull(members), ...request.body },
       accept: [400, 422, 501],
       delivery,
     });

@@ -2,6 +2,7 @@ import { AppError } from '../../base/errors.ts';
 import { changeOverV0, changeOverV1, removeOrRead } from '../shared/change-routes.ts';
 import { foundNothing } from '../http/answer.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
+import { follow } from '../../runs/follower.ts';
 import type { PendingAction } from '../../domain/confirmation.ts';
 import { noConversation } from '../../domain/ids.ts';
 import { webUrlOf, type Links } from '../shared/links.ts';
@@ -32,7 +33,7 @@ import {
 } from '../agent-server/confirmations.ts';
 import { changedFilesV1, diffV1, folderV1 } from './diff.ts';
 import { eventPagesV1, resultV1 } from './events.ts';
-import { followV1 } from './follow.ts';
+import { SourceV1 } from './follow.ts';
 import { lastExecutionStatus } from './last-status.ts';
 import { findStart, getByStart } from './lookup.ts';
 import { createSandboxes } from './sandboxes.ts';
@@ -66,7 +67,8 @@ export function createConversationsV1(
     rename: (id, title) => renameV1(links, facts, id, title),
     remove: (id, scope) => removeV1(links, facts, id, scope),
     eventPages: (of, query) => eventPagesV1(links, copy, of, query),
-    follow: (id, options) => followV1(links, copy, id, options),
+    follow: (id, options) =>
+      follow(new SourceV1(links, copy, id, options), links.clock, links.signal, options),
     result: (of) => resultV1(links, copy, of),
     send: (to, message) => sendV1(links, to, message),
     pending: (id, paused) => pendingV1(links, id, paused),

@@ -36,20 +36,21 @@ async function* recordPages(
   const agent = agentOf(links, record);
   const known = new Set<string>();
   let last: EventRecord | undefined;
-  let { since } = query;
   if (agent === null) await copy.notRunning(record);
-  try {
-    for await (const page of agent === null ? [] : agentPages(agent, query, known)) {
-      yield page;
-      last = page.at(-1) ?? last;
+  else
+    try {
+      for await (const page of agentPages(agent, query, known)) {
+        yield page;
+        last = page.at(-1) ?? last;
+      }
+      // A recreated sandbox has no earlier events.
+      if (last !== undefined) return;
+    } catch (error) {
+      if (!isUnanswered(error)) throw error;
+      copy.unreachable(record.id, error);
     }
-    // A recreated sandbox has no earlier events.
-    if (last !== undefined) return;
-  } catch (error) {
-    if (!isUnanswered(error)) throw error;
-    copy.unreachable(record.id, error);
-    if (query.order !== 'newest-first') since = last?.timestamp ?? since;
-  }
+  const isForward = query.order !== 'newest-first';
+  const since = (isForward && last?.timestamp) || query.since;
   for await (const page of copyPages(links, record.id, { ...query, since })) {
     yield page.filter((event) => !known.has(event.id));
     last = page.at(-1) ?? last;

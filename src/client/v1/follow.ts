@@ -3,14 +3,12 @@ import { isFailure, isOfKind } from '../../base/errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import type {
-  FollowItem,
   FollowOptions,
   FollowSocket,
   FollowSource,
   FollowWindow,
   SourceEvent,
 } from '../../runs/follow-source.ts';
-import { follow } from '../../runs/follower.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import { AgentSource } from '../agent-server/follow.ts';
 import { normalId } from '../../domain/ids.ts';
@@ -38,16 +36,7 @@ const SANDBOX_MEMBERS = [
   'session_api_key',
 ] as const;
 
-export function followV1(
-  links: Links,
-  notices: CopyNotices,
-  id: string,
-  options: FollowOptions,
-): AsyncIterable<FollowItem> {
-  return follow(new SourceV1(links, notices, id, options), links.clock, links.signal, options);
-}
-
-class SourceV1 extends AgentSource implements FollowSource {
+export class SourceV1 extends AgentSource implements FollowSource {
   readonly #notices: CopyNotices;
   readonly #keyLocations = keyLocations();
   readonly #copy: ReturnType<typeof createCopySource>;

@@ -1,5 +1,6 @@
 /** What lists and looks up conversations is loaded at once, everything else at the first call. */
 import { isRecord } from '../../protocol/shape.ts';
+import { withoutNull } from '../../protocol/shape.ts';
 import { deferred } from '../shared/compose.ts';
 import type { Links } from '../shared/links.ts';
 import type { ProbeFacts } from '../shared/features.ts';
@@ -53,13 +54,13 @@ export function createV1(links: Links, facts: ProbeFacts): Adapter {
     }),
     git: deferred(async () => (await import('../git/index.ts')).createGit(links, facts)),
     modelProfiles: deferred(async () => {
-      const { chosenModel, createModelProfiles } = await import('../shared/model-profiles.ts');
+      const { createModelProfiles } = await import('../shared/model-profiles.ts');
       return createModelProfiles(links, {
         root: '/api/v1/settings/profiles',
         bodyOf: (choice) =>
           choice === null
             ? {}
-            : { llm: chosenModel(choice), preserve_existing_api_key: choice.api_key === null },
+            : { llm: withoutNull(choice), preserve_existing_api_key: choice.api_key === null },
       });
     }),
   };

@@ -23,22 +23,22 @@ export async function sendV1(
 ): Promise<void> {
   const content = outgoingContent(message);
   const record = await conversationRecord(links, to);
-  if (message.effect === 'store') return await deliver(links, record, { content, run: false });
   const agent = agentOf(links, record);
+  const isStored = message.effect === 'store';
+  if (agent === null || isStored) return await deliver(links, record, { content, run: !isStored });
   // The record may be older than the state in the sandbox, or its status null for a moment.
-  const inSandbox = await agent?.conversation().catch(nullIf(isFailure));
-  let status = inSandbox?.execution_status ?? null;
-  const isRunning = status?.toLowerCase() === 'running';
-  const isKnown = status !== null;
-  if (agent !== null)
-    status ??=
-      (await afterNullFlash(links, record)).execution_status ??
-      (await lastExecutionStatus(links, record.id));
+  const inSandbox = await agent.conversation().catch(nullIf(isFailure));
+  const reported = inSandbox?.execution_status ?? null;
+  const status =
+    reported ??
+    (await afterNullFlash(links, record)).execution_status ??
+    (await lastExecutionStatus(links, record.id));
   if (status?.toLowerCase() === WAITING) throw waitsForConfirmation(normalId(record.id));
-  const post = () => deliver(links, record, { content, run: !isRunning });
   // Releases without this route run a message also while another run works: it would run twice.
-  const runsMessages = links.features.of('send-message') === 'absent' && !isRunning;
-  if (agent === null || !isKnown || runsMessages) return await post();
+  const run = reported?.toLowerCase() !== 'running';
+  const post = () => deliver(links, record, { content, run });
+  const runsMessages = links.features.of('send-message') === 'absent' && run;
+  if (reported === null || runsMessages) return await post();
   await untilRun(links, agent, post);
 }
 

@@ -1,6 +1,7 @@
 import { AppError } from '../../base/errors.ts';
 import { FLAG_OF_MEMBER, type NewConversation } from '../../domain/new-conversation.ts';
 import { serversByName } from '../../domain/mcp-config.ts';
+import { withoutNull } from '../../protocol/shape.ts';
 import { startMember, type ProbeFacts } from '../shared/features.ts';
 import { dashedId } from '../../domain/ids.ts';
 import { messageContent, POLICIES } from '../agent-server/message.ts';
@@ -96,11 +97,10 @@ export function startBody(
     secrets: Object.keys(request.secrets).length > 0 ? request.secrets : null,
     replay_json: request.replay,
     confirmation_policy: startsWithPolicy(facts) ? policy : null,
-    workspace_commit: takesCommit(facts) ? (request.changes?.commit ?? null) : null,
-    workspace_dependencies: request.dependencies ?? null,
+    workspace_commit: takesCommit(facts) ? request.changes?.commit : null,
+    workspace_dependencies: request.dependencies,
     mcp_config:
       request.mcp_config && takesMcpConfig(facts) ? serversByName(request.mcp_config) : null,
   };
-  const requested = Object.entries(members).filter(([, value]) => value !== null);
-  return { ...Object.fromEntries(requested), ...request.body };
+  return { ...withoutNull(members), ...request.body };
 }

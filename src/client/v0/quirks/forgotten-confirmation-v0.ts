@@ -9,26 +9,22 @@
  * Cost:     0 requests
  * Remove:   when servers with V0 are no longer supported
  */
-import { isRecord } from '../../../protocol/shape.ts';
+import { textAt } from '../../../domain/event-payload.ts';
 import type { EventRecordV0 } from '../../../protocol/v0/records.ts';
 
-const KEEPS = new Set(['awaiting_user_confirmation', 'running', 'paused']);
+const KEEPS = new Set([null, 'awaiting_user_confirmation', 'running', 'paused']);
 
 /** To be called with each event in order; returns whether an action is pending. */
 export function createPendingWatch(): (event: EventRecordV0, state: string | null) => boolean {
   let pending: number | null = null;
   return ({ id, action, observation, source, payload }, state) => {
-    const args = isRecord(payload['args']) ? payload['args'] : {};
+    const confirmation = textAt(payload, 'args', 'confirmation_state');
     if (action !== null && source === 'agent')
-      pending = args['confirmation_state'] === 'awaiting_confirmation' ? id : null;
+      pending = confirmation === 'awaiting_confirmation' ? id : null;
     const isAnswered =
       observation !== null && observation !== 'null' && payload['cause'] === pending;
-    if (
-      isAnswered ||
-      (action === 'message' && source === 'user') ||
-      (state !== null && !KEEPS.has(state))
-    )
-      pending = null;
+    const isMessage = action === 'message' && source === 'user';
+    if (isAnswered || isMessage || !KEEPS.has(state)) pending = null;
     return pending !== null;
   };
 }

@@ -37,16 +37,11 @@ export async function checkRepositoryArrivedV0(
     if (head === null) continue;
     const checkedOut = /^ref: refs\/heads\/(.+)$/.exec(head.trim())?.[1] ?? null;
     if (branch === null || checkedOut === branch) return 'arrived';
-    switch (await branchIn(links, info, git, branch)) {
-      case 'missing':
-        throw notCloned(`the branch ${branch} of ${repository}`, id);
-      case 'local':
-        return 'arrived';
-      case 'elsewhere':
-        // A tag or a commit leaves HEAD detached.
-        if (checkedOut === null) return 'arrived';
-        throw ignoredBranch(branch, checkedOut, id);
-    }
+    const found = await branchIn(links, info, git, branch);
+    if (found === 'missing') throw notCloned(`the branch ${branch} of ${repository}`, id);
+    // A tag or a commit leaves HEAD detached.
+    if (found === 'local' || checkedOut === null) return 'arrived';
+    throw ignoredBranch(branch, checkedOut, id);
   }
   const { body } = await readV0(links, info, 'list-files', { path: name });
   if (Array.isArray(body) && body.length > 0) return 'lost';
