@@ -107,6 +107,29 @@ it('C-c and reset end a silent command, and keep or forget what was there before
   expect(shown(await input(''))).toMatch(/^No command is running/);
 });
 
+it('a server in the background answers later commands, until one ends it and starts it again', async () => {
+  writeFileSync(
+    path.join(dir, 'server.cjs'),
+    `const fs = require('node:fs');
+    const word = fs.readFileSync('word');
+    const port = fs.existsSync('port') ? Number(fs.readFileSync('port')) : 0;
+    const server = require('node:http').createServer((_, answer) => answer.end(word));
+    server.listen(port, '127.0.0.1', () => {
+      fs.writeFileSync('port', String(server.address().port));
+      fs.writeFileSync('ready', '');
+    });`,
+  );
+  const start =
+    'node server.cjs > log 2>&1 & PID=$!; until [ -e ready ]; do sleep 0.02; done; rm ready';
+  const ask = 'fetch("http://127.0.0.1:" + fs.readFileSync("port")).then((r) => r.text())';
+  const answer = `node -e '${ask}.then(console.log, () => console.log("refused"))'`;
+  await run(`printf wrong > word; ${start}`);
+  expect(shown(await run(answer))).toMatch(/^wrong\n/);
+  expect(shown(await run(`kill $PID; ${answer}`))).toMatch(/^refused\n/);
+  await run(`printf right > word; ${start}`);
+  expect(shown(await run(`${answer}; kill $PID`))).toMatch(/^right\n/);
+});
+
 it('each output of a command begins its silence again', async () => {
   const command = run('echo 1; until [ -e go ]; do sleep 0.02; done; echo 2; touch end');
   await until('the first line', () => silence.begun === 2);

@@ -11,8 +11,9 @@ export const BUILT_IN: readonly BuiltInTool[] = [
     description:
       'Runs a command in a shell that keeps its directory and variables from one call to ' +
       'the next. Returns when the command ends, or prints nothing for 30 s without a `timeout`: ' +
-      'start a program that does not end with `&` and its output in a file. Of a long output ' +
-      'the beginning and the end are returned.',
+      'start a program that does not end with `&` and its output in a file. A later call has ' +
+      'no jobs (`%1`): keep its `$!` in a variable. Of a long output the beginning and the end ' +
+      'are returned.',
   },
   {
     name: 'file_editor',
