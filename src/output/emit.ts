@@ -38,13 +38,11 @@ interface EmitterOptions extends SinkOptions {
   palette?: () => Promise<Palette>;
   redact?: (text: string) => string;
   isRedacted?: (value: object) => boolean;
-  /** Writes to the terminal through the pager. */
   page?: (text: string) => Promise<void>;
 }
 
 const UNKNOWN_COLUMNS = 80;
 
-/** Prints the data of a command in the format of the flags. */
 export class Emitter extends Sink {
   readonly #options: EmitterOptions;
   readonly #base: Format;

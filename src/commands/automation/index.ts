@@ -17,7 +17,10 @@ const loaded =
   () =>
     Promise.resolve({ declare });
 
-/** In the order of the help. */
+const change =
+  (name: keyof typeof import('./change.ts')): Entry[3] =>
+  async () => ({ declare: (await import('./change.ts'))[name] });
+
 const VERBS: readonly Entry[] = [
   ['list', 'ls', 'list automations, newest first', loaded(declareList)],
   [
@@ -30,30 +33,10 @@ const VERBS: readonly Entry[] = [
   ['export <automation>', '', 'print an automation as a file for apply', loaded(declareExport)],
   ['run <automation>', '', 'start a run of an automation now', () => import('./run.ts')],
   ['runs <automation>', '', 'list the runs of an automation, newest first', loaded(declareRuns)],
-  [
-    'stop <run...>',
-    '',
-    'stop runs of automations',
-    async () => ({ declare: (await import('./change.ts')).declareStop }),
-  ],
-  [
-    'enable <automation...>',
-    '',
-    'let automations start runs',
-    async () => ({ declare: (await import('./change.ts')).declareSwitch }),
-  ],
-  [
-    'disable <automation...>',
-    '',
-    'keep automations from starting runs',
-    async () => ({ declare: (await import('./change.ts')).declareSwitch }),
-  ],
-  [
-    'delete <automation...>',
-    'rm remove',
-    'delete automations',
-    async () => ({ declare: (await import('./change.ts')).declareDelete }),
-  ],
+  ['stop <run...>', '', 'stop runs of automations', change('declareStop')],
+  ['enable <automation...>', '', 'let automations start runs', change('declareSwitch')],
+  ['disable <automation...>', '', 'keep automations from starting runs', change('declareSwitch')],
+  ['delete <automation...>', 'rm remove', 'delete automations', change('declareDelete')],
 ];
 
 export function declare(command: Command, ctx: Context, words: Words): Promise<void> {

@@ -198,7 +198,6 @@ type Answer = { type: 'answer'; decision: ConfirmationDecision; text: string };
 
 type Input = { type: 'message'; text: string } | Answer;
 
-/** The chat ends with these errors. */
 const endsChat = isOfKind('not-found', 'auth', 'internal');
 
 class Chat {

@@ -55,7 +55,6 @@ export async function showEnd(
   return true;
 }
 
-/** The changed files, and the next command. */
 async function showFiles(
   ctx: Context,
   record: Conversation,

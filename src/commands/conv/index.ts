@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { declareEntries, type Entry, type Words } from '../shared/declare.ts';
 
-/** In the order of the help. */
 const VERBS: readonly Entry[] = [
   ['new [message]', 'create', 'start a conversation', () => import('./new/index.ts')],
   ['list', 'ls', 'list conversations, newest first', () => import('./list.ts')],

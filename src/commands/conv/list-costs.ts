@@ -4,6 +4,7 @@ import { mapConcurrently } from '../../base/concurrent.ts';
 import { isOfKind } from '../../base/errors.ts';
 import { formatUsd } from '../../base/text/usd.ts';
 import { roundedUsd, type Conversation } from '../../domain/conversation.ts';
+import { CONCURRENCY } from '../shared/bulk.ts';
 import { withLateProgress } from '../shared/late-progress.ts';
 
 /** The record is that of the server: a copy would be read again. */
@@ -21,8 +22,6 @@ interface Total {
 }
 
 const MOST_READ = 1_000;
-/** Few, because servers limit requests. */
-const CONCURRENCY = 4;
 
 /** Sets the cost and the tokens of the records that lack them. */
 export async function readCosts(

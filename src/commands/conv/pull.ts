@@ -33,7 +33,6 @@ export interface Pulled {
   added: number;
   removed: number;
   conflicts: string[];
-  /** Whether the branch was pushed. */
   pushed: boolean;
 }
 
@@ -100,12 +99,13 @@ type Target =
   | { into: 'folder'; path: string };
 
 async function pull(word: string, options: PullOptions, ctx: Context): Promise<void> {
+  const { '3way': threeWay = false, branch = null, push = false, resume } = options;
   const retriever = await ctx.git.retriever();
   const target = await targetOf(ctx, retriever, options);
   const { server, conversation } = await openConversation(ctx, word);
   const { id } = conversation;
   const diff = await readChanges(ctx, server, conversation, {
-    resume: options.resume,
+    resume,
     against: target.into === 'folder' ? 'nothing' : 'start',
   });
   const { base, patch } = diff;
@@ -114,7 +114,7 @@ async function pull(word: string, options: PullOptions, ctx: Context): Promise<v
   await reportOmissions(ctx, diff);
 
   const dryRun = ctx.globals.mode === 'dry-run';
-  const retrieval = { patch, threeWay: options['3way'] ?? false, dryRun };
+  const retrieval = { patch, threeWay, dryRun };
   const retrieve = async () => {
     if (target.into === 'folder') return await retriever.intoFolder(target.path, retrieval);
     if (target.into === 'checkout') return await retriever.intoCheckout(target.path, retrieval);
@@ -133,15 +133,15 @@ async function pull(word: string, options: PullOptions, ctx: Context): Promise<v
   if (dryRun) await ctx.notice('dry run: nothing was written');
   const changed = !dryRun && files.length > 0;
   const failure =
-    changed && options.push && target.into === 'branch'
-      ? await push(ctx, retriever, target)
+    changed && push && target.into === 'branch'
+      ? await pushBranch(ctx, retriever, target)
       : undefined;
   const counts = changedFiles(diff);
   const pulled: Pulled = {
     conversation_id: id,
     into: target.into,
     path: target.path,
-    branch: options.branch ?? null,
+    branch,
     commit,
     base,
     files,
@@ -157,7 +157,6 @@ async function pull(word: string, options: PullOptions, ctx: Context): Promise<v
   await printPullRequest(ctx, target.checkout, conversation, made);
 }
 
-/** Throws for conflicts, and for a branch that was not pushed. */
 function checkComplete(
   { conflicts, branch, commit }: Pulled,
   failure: string | null | undefined,
@@ -186,7 +185,7 @@ function linesOf(
 }
 
 /** Why it was not pushed; null when it was. */
-async function push(
+async function pushBranch(
   ctx: Context,
   retriever: Retriever,
   { path: root, branch }: { path: string; branch: string },

@@ -260,7 +260,6 @@ export async function waitForStart(
   }
 }
 
-/** The id is that of the start task while there is no other. */
 function withKnownId(conversation: Conversation): Conversation {
   return { ...conversation, id: knownId(conversation) ?? idOrTaskId(conversation) };
 }

@@ -7,7 +7,7 @@ import type { BulkItem, LinePart, View } from '../../output/view.ts';
 /** The words of `Change` for a run that has ended by itself. */
 const RUN_ENDS: ReadonlySet<string> = new Set(['finished', 'failed', 'stuck']);
 /** Few, because servers limit requests. */
-const CONCURRENCY = 4;
+export const CONCURRENCY = 4;
 
 /** `before`, `after`: the status, the title, or `present`; null where there was or is none. */
 export interface Change<T> {

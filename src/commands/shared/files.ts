@@ -33,7 +33,6 @@ export function unwritable(file: string, cause: unknown): AppError {
   return new AppError('config', `cannot write ${file}: ${fileProblem(cause).reason}`, { cause });
 }
 
-/** For messages. */
 export function nameOfInput(file: string): string {
   return file === '-' ? 'stdin' : file;
 }

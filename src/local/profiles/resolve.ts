@@ -113,13 +113,18 @@ export type LoadProfiles = () => Promise<StoredProfiles>;
 
 const CHECKED_VARIABLES = ['ACS_BASE_URL', 'ACS_PROFILE', 'ACS_API_KEY'] as const;
 
+function emptyVariable(name: string): AppError {
+  return new AppError('config', `${name} is set but empty`, {
+    hint: `give it a value, or unset it: unset ${name}`,
+  });
+}
+
 /** Throws `usage` for wrong flags, `config` when there is no usable server. */
 export async function planTarget(query: TargetQuery, load: LoadProfiles): Promise<TargetPlan> {
   const { env } = query;
   // A job that lost the value of a variable must not use another server.
-  for (const name of CHECKED_VARIABLES) {
-    if (env[name]?.trim() === '') throw emptyVariable(name);
-  }
+  const empty = CHECKED_VARIABLES.find((name) => env[name]?.trim() === '');
+  if (empty !== undefined) throw emptyVariable(empty);
   if (query.apiKeyFile === '') throw new AppError('usage', '--api-key-file: the path is empty');
   const named = query.profile?.trim();
   if (named === '') {
@@ -160,12 +165,6 @@ export async function planTarget(query: TargetQuery, load: LoadProfiles): Promis
     );
   }
   return planLocal(query, 'built-in');
-}
-
-function emptyVariable(name: string): AppError {
-  return new AppError('config', `${name} is set but empty`, {
-    hint: `give it a value, or unset it: unset ${name}`,
-  });
 }
 
 async function planUrl(

@@ -1,4 +1,3 @@
-/** The checkout that a conversation is started for. */
 import type { Context } from '../../context.ts';
 import { AppError, isAppError, nullIf } from '../../../base/errors.ts';
 import type { NewConversation } from '../../../domain/new-conversation.ts';

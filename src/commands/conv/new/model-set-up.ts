@@ -5,7 +5,6 @@ import type { Server } from '../../../client/shared/server.ts';
 import { warnOfUnmasked } from '../../shared/files.ts';
 import { tryModel } from '../../shared/model-check.ts';
 
-/** The usual ports. */
 const ON_THIS_MACHINE = [
   { name: 'Ollama', url: 'http://127.0.0.1:11434/v1' },
   { name: 'llama.cpp', url: 'http://127.0.0.1:8080/v1' },
