@@ -35,7 +35,7 @@ import { publishState, stateOf } from './lifecycle/state-file.ts';
 
 export async function serve(options: ServiceOptions): Promise<RunningService> {
   const { dataDir, env, root, version, maxRunning, log = () => undefined } = options;
-  const { host = '127.0.0.1', api = 'both' } = options;
+  const { host = '127.0.0.1', api = 'both', port: wanted = 0 } = options;
   // Before any change: an error in a file must have no effect.
   const faults = options.scenario === undefined ? [] : readScenario(options.scenario);
   const defaultReplay = options.replay === undefined ? null : readReplayFile(options.replay);
@@ -68,10 +68,10 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
     parts.push(context.close);
     const server = createHttpServer(createApp(context).fetch);
     const lastPort = readPort(paths.port);
-    await listenAt(server, host, options.port ?? 0, lastPort);
+    await listenAt(server, host, wanted, lastPort);
     parts.push(() => closeServer(server, context.stop));
     const port = portOf(server);
-    if ((options.port ?? 0) === 0 && port !== lastPort)
+    if (wanted === 0 && port !== lastPort)
       inDataDir(dataDir, () => writePrivateFile(paths.port, `${port}\n`));
     const state = stateOf(options, port, clock.stamp());
     parts.push(inDataDir(dataDir, () => publishState(paths.state, state)));

@@ -29,14 +29,12 @@ interface AppOptions {
   defaultReplay: ReplayStep[] | null;
 }
 
-type SandboxOptions = Pick<SupervisorOptions, 'env' | 'limits' | 'maxRunning' | 'keepMs'>;
-
 export type AppContext = ReturnType<typeof createAppContext>;
 
 export function createAppContext(
   options: AppOptions,
   paths: ReturnType<typeof dataPaths>,
-  sandboxes: SandboxOptions,
+  sandboxes: Pick<SupervisorOptions, 'env' | 'limits' | 'maxRunning' | 'keepMs'>,
 ) {
   const { store, clock, log, faults } = options;
   const logs = new EventLogs(paths.events);

@@ -39,9 +39,8 @@ export async function storeProviders(
   refusal: (text: string) => HttpError,
 ): Promise<void> {
   assertKnown(Object.keys(tokens));
-  const { forgejo } = tokens;
-  const own = forgejo?.token && forgejo.host && forgejoAt(forgejo.host, forgejo.token);
-  if (own && (await own.refusesToken()))
+  const { token, host } = { ...tokens.forgejo };
+  if (token && host && (await forgejoAt(host, token).refusesToken()))
     throw refusal('Invalid token. Please make sure it is a valid forgejo token.');
   const before = readProviders(documents);
   const after: ProviderTokens = {};

@@ -18,9 +18,6 @@ interface Block {
   reasoningEncryptedContent?: string | null;
 }
 
-/** The members of events; those of other agents may lack some. */
-type Members = Partial<Omit<Reasoning, 'text'>>;
-
 export const NO_REASONING: Reasoning = {
   text: '',
   thinking_blocks: [],
@@ -79,11 +76,11 @@ function textsOf(blocks: readonly Block[]): string[] {
   return blocks.map(({ text }) => text).filter((text) => text !== '');
 }
 
-/** What the endpoint has signed or encrypted, for the endpoint. */
+/** What the endpoint has signed or encrypted; events of other agents may lack a member. */
 export function signedReasoning({
   thinking_blocks: blocks = [],
   responses_reasoning_item: item,
-}: Members): ReasoningPart[] {
+}: Partial<Omit<Reasoning, 'text'>>): ReasoningPart[] {
   const part = (text: string, provider: string, options: Record<string, string>) =>
     ({ type: 'reasoning', text, providerOptions: { [provider]: options } }) as const;
   const thinking = blocks.map((block) =>

@@ -154,7 +154,7 @@ export function stepOf(
     is_input = false,
     reset = false,
     ...terminal
-  } = step as typeof step & TerminalArguments;
+  } = step as typeof step & v.InferOutput<typeof ARGUMENTS.terminal>;
   return {
     ...terminal,
     type: 'terminal',
@@ -164,8 +164,6 @@ export function stepOf(
     risk: riskOf(terminal.command, risk),
   };
 }
-
-type TerminalArguments = v.InferOutput<(typeof ARGUMENTS)['terminal']>;
 
 function isBuiltIn(name: string): name is keyof typeof ARGUMENTS {
   return Object.hasOwn(ARGUMENTS, name);

@@ -127,7 +127,7 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
     filesFrom,
     dependencies: body.workspace_dependencies !== false,
     provider,
-    secrets: secrets ?? {},
+    secrets: { ...secrets },
     row: {
       dialect: 'V1',
       parent_id,
