@@ -151,7 +151,7 @@ export class LocalService {
   }
 
   /** The endpoint where the agent calls the model of the settings. Null: the URL is not known. */
-  async modelEndpoint(llm: { model: string; base_url: string }) {
+  async modelEndpoint(llm: { model: string; base_url: string; api_mode?: string | undefined }) {
     return (await import('../../service/base/model-endpoint.ts')).endpointOf(llm);
   }
 

@@ -4,6 +4,7 @@ import type { Server } from '../../client/shared/server.ts';
 import type { RequestedSettings } from '../../domain/settings-diff.ts';
 import type { JsonValue, SettingsField, SettingsSnapshot } from '../../domain/settings.ts';
 import {
+  API_MODE,
   callsModelFromHere,
   modelOf,
   tryModel,
@@ -26,7 +27,7 @@ export async function modelChange(
     ...[...set].map(([{ name }, value]) => [name, value] as const),
     ...unset.map(({ name }) => [name, null] as const),
   ]);
-  const isMoved = ['llm_model', 'llm_base_url'].some((name) => name in changed);
+  const isMoved = ['llm_model', 'llm_base_url', API_MODE].some((name) => name in changed);
   const key = changed['llm_api_key'];
   if (server.info.flavour !== 'local' || !(isMoved || key)) return { set, unset };
   const after = modelOf({ values: { ...snapshot.values, ...changed } });

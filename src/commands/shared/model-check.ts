@@ -14,9 +14,13 @@ export interface ModelSettings {
   llm_model: string;
   /** Empty: that of the provider. */
   llm_base_url: string;
+  /** Empty: the URL decides which interface is used. */
+  api_mode?: string;
   /** Undefined: the stored one. */
   llm_api_key?: string | null;
 }
+
+export const API_MODE = 'agent_settings.llm.api_mode';
 
 export interface ModelWarning {
   text: string;
@@ -34,7 +38,11 @@ export async function callsModelFromHere(
 
 export function modelOf({ values }: Pick<SettingsSnapshot, 'values'>): ModelSettings {
   const textOf = (name: string): string => String(values[name] ?? '');
-  return { llm_model: textOf('llm_model'), llm_base_url: textOf('llm_base_url') };
+  return {
+    llm_model: textOf('llm_model'),
+    llm_base_url: textOf('llm_base_url'),
+    api_mode: textOf(API_MODE),
+  };
 }
 
 /**
@@ -43,14 +51,11 @@ export function modelOf({ values }: Pick<SettingsSnapshot, 'values'>): ModelSett
  */
 export async function tryModel(
   ctx: Context,
-  { llm_model, llm_base_url, llm_api_key }: ModelSettings,
+  settings: ModelSettings,
   timeoutMs?: number,
 ): Promise<{ llm_model: string; url: string; warning: ModelWarning | null }> {
-  const { url, model, endpoint } = await openEndpoint(ctx, {
-    llm_model,
-    llm_base_url,
-    llm_api_key,
-  });
+  const { llm_model, llm_base_url } = settings;
+  const { url, model, endpoint } = await openEndpoint(ctx, settings);
   if (llm_base_url !== '' && model !== llm_model) {
     const models = await endpoint.models().catch(nullIf(isFailure));
     if (models?.includes(llm_model) && !models.includes(model)) {
@@ -86,10 +91,11 @@ async function shortContext(
 
 async function openEndpoint(
   ctx: ModelContext,
-  { llm_model, llm_base_url, llm_api_key }: ModelSettings,
+  { llm_model, llm_base_url, llm_api_key, api_mode }: ModelSettings,
 ): Promise<{ url: string; model: string; endpoint: ModelEndpoint }> {
   const service = await ctx.local.service();
-  const found = await service.modelEndpoint({ model: llm_model, base_url: llm_base_url });
+  const llm = { model: llm_model, base_url: llm_base_url, api_mode };
+  const found = await service.modelEndpoint(llm);
   if (found === null)
     throw new AppError('not-found', `llm_model: where "${llm_model}" is served is not known`, {
       hint:

@@ -161,6 +161,8 @@ const withModel = record({
   mcp_config: v.nullish(dictionary()),
   condenser: v.nullish(condenser),
   tool_concurrency_limit: numberOrNull,
+  enable_sub_agents: v.nullish(truth()),
+  verification: v.nullish(dictionary()),
   agent_context: v.nullish(
     record({ system_message_suffix: v.nullish(text()), secrets: v.nullish(mapOf(secret)) }),
   ),

@@ -57,6 +57,7 @@ const BY_KEY = refused('a model is called with a key');
 const ADAPTED = refused('each request is adapted to its endpoint');
 const NOT_SENT = refused('it is not sent to the model');
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+const NO_CRITIC = refused('the local service has no critic');
 const BY_HALVES = refused('half of a history is summarized at a time');
 
 const LLM: SettingField[] = [
@@ -229,7 +230,13 @@ export const AGENT_FIELDS: SettingField[] = [
   field('tools', 'array', null, 'Tools of the agent; none named: the usual ones.', {
     prominence: 'major',
   }),
-  field('enable_sub_agents', 'boolean', false, 'Let the agent start others.'),
+  field(
+    'enable_sub_agents',
+    'boolean',
+    false,
+    'Let the agent start others.',
+    refused('the agent has no tool that starts others'),
+  ),
   field('enable_switch_llm_tool', 'boolean', true, 'Let the agent change its model.'),
   field('tool_concurrency_limit', 'integer', 1, 'Tools at work at the same time.', {
     ...refused('tools run one after the other'),
@@ -287,26 +294,39 @@ export const AGENT_FIELDS: SettingField[] = [
   field('condenser.keep_first', 'integer', 2, 'Events at the beginning that are always kept.', {
     min: 0,
   }),
-  field('verification.critic_enabled', 'boolean', false, 'Let a critic judge the result.'),
+  field(
+    'verification.critic_enabled',
+    'boolean',
+    false,
+    'Let a critic judge the result.',
+    NO_CRITIC,
+  ),
   field('verification.critic_mode', 'string', 'finish_and_message', 'When the critic judges.', {
     choices: ['finish_and_message', 'all_actions'],
     dependsOn: ['verification.critic_enabled'],
+    ...NO_CRITIC,
   }),
   field(
     'verification.enable_iterative_refinement',
     'boolean',
     false,
     'Go on until the critic agrees.',
+    NO_CRITIC,
   ),
   field('verification.critic_threshold', 'number', 0.6, 'From where on the critic agrees.', {
     min: 0,
+    ...NO_CRITIC,
   }),
   field('verification.max_refinement_iterations', 'integer', 3, 'Rounds of refinement.', {
     min: 1,
+    ...NO_CRITIC,
   }),
-  field('verification.critic_server_url', 'string', null, 'Address of the critic.'),
-  field('verification.critic_model_name', 'string', null, 'Model of the critic.'),
-  field('verification.critic_api_key', 'string', null, 'Key of the critic.', { isSecret: true }),
+  field('verification.critic_server_url', 'string', null, 'Address of the critic.', NO_CRITIC),
+  field('verification.critic_model_name', 'string', null, 'Model of the critic.', NO_CRITIC),
+  field('verification.critic_api_key', 'string', null, 'Key of the critic.', {
+    isSecret: true,
+    ...NO_CRITIC,
+  }),
 ];
 
 export const CONVERSATION_FIELDS: SettingField[] = [

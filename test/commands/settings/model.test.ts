@@ -65,6 +65,19 @@ it('settings set warns of a context of Ollama that is too short', async () => {
   expect(JSON.stringify(doctor)).toContain('context of 4096 tokens');
 });
 
+it('settings set and doctor call the interface that api_mode chooses', async () => {
+  routes = { 'POST /v1/responses': { json: { output: [] } } };
+  await set(
+    `llm_model=small llm_base_url=${endpoint.url}/v1 agent_settings.llm.api_mode=responses`,
+  );
+  const doctor = await at.json('doctor', { env: here() });
+  expect(JSON.stringify(doctor)).toContain(`small at ${endpoint.url}/v1 answers`);
+  expect(calls().map(([route]) => route)).toEqual(['POST /v1/responses', 'POST /v1/responses']);
+  await set('agent_settings.llm.api_mode=chat', { code: 9 });
+  expect(calls().at(-1)?.[0]).not.toBe('POST /v1/responses');
+  await set('agent_settings.llm.api_mode=auto --no-check');
+});
+
 it.each(OWN_INTERFACES)(
   'settings set tries %s through its own interface',
   async (model, path, route, answer, header) => {

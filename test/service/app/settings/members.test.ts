@@ -1,4 +1,4 @@
-/** Each member of a model and of a condenser is obeyed, or refused where it is set. */
+/** Each member of a model, a condenser and a critic is obeyed, or refused where it is set. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../../src/protocol/settings.ts';
@@ -76,15 +76,18 @@ const LLM_1_49_1 = [
 ];
 
 const MEMBERS = AGENT_FIELDS.filter(
-  ({ path }) => /^(llm|condenser)\./.test(path) || path === 'tool_concurrency_limit',
+  ({ path }) =>
+    /^(?:llm|condenser|verification)\./.test(path) ||
+    ['tool_concurrency_limit', 'enable_sub_agents'].includes(path),
 );
 const REFUSED = MEMBERS.filter((each) => each.refused !== undefined);
 
 const nested = (path: string, value: JsonValue): JsonObject =>
   path.split('.').reduceRight<JsonValue>((inner, name) => ({ [name]: inner }), value) as JsonObject;
 const otherThan = (path: string): JsonValue => {
-  const { type, default: usual } = REFUSED.find((each) => each.path === path) ?? {};
+  const { type, default: usual, choices } = REFUSED.find((each) => each.path === path) ?? {};
   if (typeof usual === 'boolean') return !usual;
+  if (choices !== undefined) return choices.at(-1) ?? null;
   const values = { string: 'other', integer: 7, number: 7.5, boolean: true, array: [], object: {} };
   return type === 'object' ? { other: 1 } : values[type ?? 'string'];
 };
