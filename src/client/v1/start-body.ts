@@ -41,8 +41,8 @@ export function refuseWhatIsMissing(request: NewConversation, facts: ProbeFacts)
     .map((name) => `${flagOf(name)} (${WHO_HAS[name] ?? 'newer servers have it'})`);
   if (request.mcp_config !== null && !takesMcpConfig(facts))
     missing.push(
-      '--mcp-config for one conversation (V0 servers and the local service have it; for all: acs settings set ' +
-        'mcp_config=@file)',
+      '--mcp-config for one conversation (V0 servers and the local service have it; for all: ' +
+        'acs settings set mcp_config=@file)',
     );
   // A replay begins with the start: its first steps would be carried out unapproved.
   if (request.replay !== null && request.confirm !== null && !startsWithPolicy(facts))
