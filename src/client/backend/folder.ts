@@ -60,13 +60,11 @@ function originalOf({ payload: { agent } }: BackendConversationRecord): string |
   return /^- Original workspace: (\/.*)$/m.exec(text)?.[1] ?? null;
 }
 
-export type Routes = Pick<Transport, 'request'>;
-
 /**
  * The routes of commands and files take any path of the machine. Those below the conversation take
  * paths in its folder alone: they are for servers that run conversations in containers.
  */
-export function routesOf(links: Links, id: string): Routes {
+export function routesOf(links: Links, id: string): Pick<Transport, 'request'> {
   if (links.features.of('conversation-containers') !== 'present') return links.app;
   const below = (path: string) => path.replace(/^\/api(?=\/(?:bash|file)\/)/, pathOf(id));
   return {
