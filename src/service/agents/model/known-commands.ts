@@ -39,16 +39,19 @@ const READS = new Map<string, Rule>([
     ([quiet, script = '', ...files]) =>
       quiet === '-n' && SED_LINES.test(script) && !files.some((word) => word.startsWith('-')),
   ],
-  ['sort', withoutOption(/^-\w*[oT]|^--[cot]/)],
+  ['sort', withoutOption(/^-\w*[oT]|^--(?:[cot]|fil)/)],
   ['tree', withoutOption(/^-\w*[loR]/)],
   // Options with which links in the folders below are followed.
   ['diff', withoutOption(/^-\w*r|^--r/)],
-  ['du', withoutOption(/^-\w*L|^--d/)],
+  ['du', withoutOption(/^-\w*L|^--[df]/)],
   ['ls', withoutOption(/^-\w*L|^--dereference$/)],
   ...['egrep', 'fgrep', 'grep'].map((name) => [name, withoutOption(/^-\w*R|^--d/)] as const),
+  // Options with which the names of the files are read from a file.
+  ['wc', withoutOption(/^--f/)],
+  ...['md5sum', 'sha256sum'].map((name) => [name, withoutOption(/^-\w*c|^--c/)] as const),
   ...(
-    'basename cat cmp comm cut dirname echo head md5sum nl pwd readlink realpath sha256sum ' +
-    'stat tail tr true type wc which'
+    'basename cat cmp comm cut dirname echo head nl pwd readlink realpath stat tail tr true ' +
+    'type which'
   )
     .split(' ')
     .map((name) => [name, /^/] as const),

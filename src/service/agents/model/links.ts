@@ -27,10 +27,11 @@ export function leadsOutside(
   return false;
 }
 
-/** As in `-fname` and `--file=name`. */
+/** As in `-fname`, `-nfname` and `--file=name`. */
 function namesInOption(word: string): string[] {
   const [, value] = /=(.+)$/s.exec(word) ?? [];
-  return [...(value === undefined ? [] : [value]), ...(/^-\w./.test(word) ? [word.slice(2)] : [])];
+  const letters = /^-\w./.test(word) ? [...word.slice(2)] : [];
+  return [...(value === undefined ? [] : [value]), ...letters.map((_, at) => word.slice(2 + at))];
 }
 
 /** Those that an absolute path with `*` and `?` may stand for, after each pattern in it. */
