@@ -100,7 +100,8 @@ export function markedDraft({ name, draft }: AutomationFile): AutomationDraft {
 /** The draft that creates it again: what the file lacks stays as it was, as with a PATCH. */
 export function recreatedDraft(file: AutomationFile, { kind, definition }: Automation) {
   const { kind: wanted, body } = file.draft;
-  if (kind === 'plain' || wanted === 'plain') return markedDraft(file);
+  // The members of a plain automation and of the others differ.
+  if ((kind === 'plain') !== (wanted === 'plain')) return markedDraft(file);
   const kept = Object.entries(definition).filter(
     ([field, value]) => !isFixed(field) && value !== null,
   );

@@ -210,6 +210,20 @@ describe('automation apply', () => {
     expect(await at.json('export P')).toMatchObject({ ...plain, enabled: false });
   });
 
+  it('keeps what the file of a program lacks when it creates it again', async () => {
+    const plain = {
+      name: 'P',
+      tarball_path: 'https://g.example/x',
+      entrypoint: 'x',
+      trigger: CRON,
+    };
+    await file('p.json', { ...plain, timeout: 60 });
+    await at.acs('apply', 'folder/p.json');
+    await file('p.json', { ...plain, repos: ['https://g.example/r'] });
+    await at.ends('apply folder/p.json --recreate', { out: /\tP\trecreated\t/ });
+    expect(at.service.automations).toMatchObject([{ name: 'P', timeout: 60 }]);
+  });
+
   it('says so when the old automation is deleted and the new one is refused', async () => {
     await at.acs('apply', 'folder');
     await file('b.json', { name: 'B', prompt: 'two', trigger: CRON });
