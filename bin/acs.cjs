@@ -38,8 +38,8 @@ function print(answer) {
   try {
     while (written < bytes.length) written += fs.writeSync(STDOUT, bytes, written);
   } catch (error) {
-    // A reader that left has what it wanted; one that is slow gets the rest; the program has the
-    // words for anything else.
+    // EPIPE: the reader has closed the pipe. EAGAIN: Node writes the rest as the reader takes it.
+    // The program reports any other error.
     if (error.code === 'EAGAIN')
       process.stdout.on('error', () => {}).write(bytes.subarray(written));
     else if (error.code !== 'EPIPE') run();

@@ -1,4 +1,4 @@
-/** The port to a server, which v0/, v1/ and both.ts implement. Its methods throw AppError. */
+/** The port to a server, which the adapters implement. Its methods throw AppError. */
 import type { Feature, Presence } from './features.ts';
 import type { ConfirmationDecision, PendingAction } from '../../domain/confirmation.ts';
 import type { Conversation, Dialect } from '../../domain/conversation.ts';

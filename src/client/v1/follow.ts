@@ -86,17 +86,17 @@ export class SourceV1 extends AgentSource implements FollowSource {
     const agent = this.#agentFor(record);
     const isCopy = agent === null || this.#copy.isCopy;
     const since = this.sinceOf(window, isCopy ? COPY_OVERLAP_MS : undefined);
-    let from: 'sandbox' | 'copy' = 'sandbox';
-    const readCopy = () => {
-      from = 'copy';
-      this.#copy.read(from, record);
-      return Promise.resolve(from);
+    let source: 'sandbox' | 'copy' = 'sandbox';
+    const useCopy = () => {
+      source = 'copy';
+      this.#copy.readFrom(source, record);
+      return Promise.resolve(source);
     };
-    if (agent === null) await readCopy();
+    if (agent === null) await useCopy();
     if (record.sandbox_status === 'PAUSED') await this.#notices.notRunning(record);
-    for await (const event of eventRecords(this.links, record.id, agent, { since }, readCopy))
+    for await (const event of eventRecords(this.links, record.id, agent, { since }, useCopy))
       yield this.sourceEvent(event);
-    this.#copy.read(from, record);
+    this.#copy.readFrom(source, record);
   }
 
   catchUp({ execution_status: status }: Conversation): Promise<'complete' | 'read-again'> {

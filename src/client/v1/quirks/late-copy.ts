@@ -113,8 +113,8 @@ export function createCopySource(links: Links) {
     get isCopy(): boolean {
       return isCopy;
     },
-    read(from: 'sandbox' | 'copy', { sandbox_status: status }: AppConversationRecord): void {
-      isCopy = from === 'copy';
+    readFrom(source: 'sandbox' | 'copy', { sandbox_status: status }: AppConversationRecord): void {
+      isCopy = source === 'copy';
       const nowMs = links.clock.now();
       sinceMs = isCopy && status === 'RUNNING' ? (sinceMs ?? nowMs) : null;
       const isSilent = sinceMs !== null && nowMs - sinceMs >= SILENT_MS;
