@@ -75,6 +75,8 @@ const SEARCHED_LAST = /\/(?:etc|envs\/[^/]+)$/;
 /** Below one root. */
 const MOST_NAMES = 20_000;
 const MOST_FOLDERS = 200;
+/** With more, links add none: a thousand take seconds, and bubblewrap takes less than 3000. */
+const MOST_MOUNTS = 400;
 
 const CERTIFICATES = new RegExp(
   '^(?:SSL_CERT_FILE|NODE_EXTRA_CA_CERTS|(?:CURL|REQUESTS)_CA_BUNDLE|GIT_SSL_CAINFO|PIP_CERT' +
@@ -196,8 +198,11 @@ function searchPath(env: Environment, shown: ShownFolders): Pick<UserTools, 'pat
   const given = (env['PATH'] ?? '').split(path.delimiter).filter(path.isAbsolute);
   const folders = [...new Set(given.map((folder) => path.resolve(folder)))].filter(isFolder);
   const inside = folders.flatMap((folder, index) => {
-    if (index < MOST_FOLDERS && mountPrograms(folder, shown))
+    if (index < MOST_FOLDERS && mountPrograms(folder, shown)) {
+      if (!mountLinked(folder, shown))
+        leftOut.push(`programs that links in ${JSON.stringify(folder)} lead to (too many)`);
       return [shown.has(folder) ? folder : (realPath(folder) ?? folder)];
+    }
     const why = index < MOST_FOLDERS ? 'it is private' : 'PATH has too many folders';
     leftOut.push(`${JSON.stringify(folder)} of PATH (${why})`);
     return [];
@@ -208,9 +213,7 @@ function searchPath(env: Environment, shown: ShownFolders): Pick<UserTools, 'pat
 function mountPrograms(folder: string, shown: ShownFolders): boolean {
   const installation = installationAround(realPath(folder) ?? folder);
   if (!shown.has(folder) && installation !== null) shown.mount(installation);
-  const isMounted = shown.mount(folder);
-  if (isMounted) mountLinked(folder, shown);
-  return isMounted;
+  return shown.mount(folder);
 }
 
 function installationAround(folder: string): string | null {
@@ -218,16 +221,21 @@ function installationAround(folder: string): string | null {
   return INSTALLED.some((name) => existsSync(path.join(installation, name))) ? installation : null;
 }
 
-/** What the links among the programs of a folder lead to: global packages of npm, for example. */
-function mountLinked(folder: string, shown: ShownFolders): void {
+/**
+ * What the links among the programs of a folder lead to: global packages of npm, for example.
+ * False: some are left out.
+ */
+function mountLinked(folder: string, shown: ShownFolders): boolean {
   for (const entry of entriesOf(folder).filter((each) => each.isSymbolicLink())) {
     const link = path.join(folder, entry.name);
     const file = realPath(link);
     if (file === null || shown.has(file) || !isProgram(file)) continue;
+    if (shown.mounts.length >= MOST_MOUNTS) return false;
     const [packages] = /^.*?\/node_modules(?=\/)/s.exec(file) ?? [];
     shown.mount(packages ?? installationAround(path.dirname(file)) ?? file);
     shown.mount(path.resolve(folder, readlinkSync(link)));
   }
+  return true;
 }
 
 export function networkVariables(

@@ -242,6 +242,23 @@ it('PATH has at most 200 folders in a sandbox, and the others are named', () => 
   expect(leftOut).toHaveLength(5);
 });
 
+it('links of PATH add a bounded number of mounts, and the folder after them is there', () => {
+  mkdirSync(at('bin'));
+  mkdirSync(at('after'));
+  for (let index = 0; index < 450; index += 1) {
+    program(`tool-${index}/run`);
+    symlinkSync(at(`tool-${index}/run`), at(`bin/run-${index}`));
+  }
+  const {
+    mounts,
+    path: folders,
+    leftOut,
+  } = userTools({ PATH: `${at('bin')}:${at('after')}` }, [home], home);
+  expect(mounts.length).toBeLessThan(410);
+  expect(folders).toEqual([at('bin'), at('after')]);
+  expect(leftOut).toEqual([`programs that links in "${at('bin')}" lead to (too many)`]);
+});
+
 it('a folder of a home inside a system folder is mounted, because the home is hidden there', () => {
   const tools = userTools({ PATH: '/usr/lib/git-core:/usr/bin' }, ['/usr/lib'], '/usr/lib');
   expect(tools.mounts.map(({ target }) => target)).toContain('/usr/lib/git-core');
