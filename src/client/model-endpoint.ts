@@ -135,10 +135,12 @@ export class ModelEndpoint {
     const [first = {}, ...others] = bodies(model);
     let answer = await post(first);
     for (const body of others) if (answer.status === 400) answer = await post(body);
-    const { status, body, contentType } = answer;
-    // Some endpoints stream each answer.
+    const { status, body, contentType, bytes } = answer;
+    // Some endpoints stream each answer; an error may be streamed too.
     const isAnswer =
-      contentType === 'text/event-stream' || (isRecord(body) && Array.isArray(body[member]));
+      contentType === 'text/event-stream'
+        ? Buffer.from(bytes).includes(`"${member}"`)
+        : isRecord(body) && Array.isArray(body[member]);
     if (status < 300 && isAnswer) return;
     throw await this.#refusal(answer, model);
   }

@@ -181,6 +181,12 @@ describe('settings set of a model on the local service of this machine', () => {
       /no OpenAI.*404[^]*check the URL/,
     ],
     [
+      'an error in a stream',
+      { [CHAT]: { text: 'data: {"error":{"message":"no"}}\n\n', type: 'text/event-stream' } },
+      9,
+      /no OpenAI-compatible interface \(it answered 200, text\/event-stream\)/,
+    ],
+    [
       'a page in place of an answer',
       { [CHAT]: { text: '<p>', type: 'text/html' } },
       9,
