@@ -123,14 +123,15 @@ export const conversationRoutesV1: readonly Route<AppContext>[] = [
     answers: { 200: v.nullable(records.appConversation), ...refused(404) },
     handle(context, { path: { conversation_id: id }, body }) {
       const { conversations } = context.store;
-      const { selected_repository: repository, selected_branch: branch, ...same } = body;
-      if (repository != null && repositoryForm(repository) === null) {
+      const { selected_repository: given, selected_branch: branch, ...same } = body;
+      if (given != null && repositoryForm(given) === null) {
         throw invalidMember(
           'selected_repository',
           'neither owner/name nor a URL nor an absolute path',
         );
       }
       if (findConversation(context, id) === null) throw refuse(404, 'unknown_app_conversation');
+      const repository = given && shownRepository(given);
       // Only members that are present change; null clears.
       conversations.update(id, {
         ...present({ repository, branch, ...same }),

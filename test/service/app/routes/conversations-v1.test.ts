@@ -175,6 +175,16 @@ describe('a stored conversation of V1', () => {
     ]);
   });
 
+  it('shows a changed repository without user and password', async () => {
+    const change = { selected_repository: 'https://me:planted-secret@host.example/a/b' };
+    const shown = expect.objectContaining({ selected_repository: 'https://host.example/a/b' });
+    await expectAnswers(app, [
+      [`PATCH ${V1}/${ids.v1}`, change, 200, shown],
+      [`${V1}?ids=${ids.v1}`, undefined, 200, [shown]],
+      [`PATCH ${V1}/${ids.v1}`, { selected_repository: null }, 200],
+    ]);
+  });
+
   it('has an empty file where the conversation or its sandbox cannot be reached', async () => {
     for (const id of [ids.v1, UNKNOWN]) {
       await expectAnswers(app, [[`${V1}/${id}/file?file_path=/etc/passwd`, undefined, 200, '']]);
