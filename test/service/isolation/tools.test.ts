@@ -205,10 +205,10 @@ describe('variables of the network', () => {
       AWS_SECRET_ACCESS_KEY: 'x',
       GITHUB_TOKEN: 'x',
       EDITOR: 'vi',
-      PIP_CACHE_DIR: '/home/ann/.cache/pip',
-      npm_config_userconfig: '/home/ann/.npmrc',
-      PIP_CONFIG_FILE: '/home/ann/pip.conf',
-      UV_FIND_LINKS: '/home/ann/wheels',
+      PIP_CACHE_DIR: '/home/me/.cache/pip',
+      npm_config_userconfig: '/home/me/.npmrc',
+      PIP_CONFIG_FILE: '/home/me/pip.conf',
+      UV_FIND_LINKS: '/home/me/wheels',
     };
     const found = networkVariables({ ...passed, ...others }, () => false);
     expect(found).toEqual({ variables: passed, leftOut: [] });
