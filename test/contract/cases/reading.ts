@@ -213,11 +213,11 @@ const idsInPage = ({ items, results }: PageJson): string[] =>
 /**
  * Of all pages, read past acs: a server with both dialects omits some of its items from V0's pages.
  */
-async function listed(target: Target, route: string): Promise<string[]> {
+async function listed(target: Target, route: string, limit: number): Promise<string[]> {
   const ids: string[] = [];
   for (let page: string | null = ''; page !== null;) {
     const query: string = page === '' ? '' : `&page_id=${encodeURIComponent(page)}`;
-    const body = (await target.request('GET', `${route}?limit=1${query}`)).body as PageJson;
+    const body = (await target.request('GET', `${route}?limit=${limit}${query}`)).body as PageJson;
     ids.push(...idsInPage(body));
     page = body.next_page_id;
   }
@@ -228,17 +228,20 @@ async function readsAllPages(target: Target, dialect: Dialect): Promise<void> {
   await endedRun(target, dialect, 'QUICK');
   await finished(target, dialect);
   const route = ['api', 'GET', LIST_PATHS[dialect]];
-  const one = json<PageJson>(await ok(target, ...route, '-f', 'limit=1', '--json'));
-  const all = json<PageJson>(await ok(target, ...route, '-f', 'limit=1', '--paginate'));
+  // A few pages: V0 of 1.6.0 lists conversations again on most pages of one.
+  const count = (await listed(target, LIST_PATHS[dialect], 100)).length;
+  const limit = Math.min(100, Math.max(1, Math.floor(count / 4)));
+  const paged = ['-f', `limit=${limit}`];
+  const one = json<PageJson>(await ok(target, ...route, ...paged, '--json'));
+  const all = json<PageJson>(await ok(target, ...route, ...paged, '--paginate'));
   expect(one.next_page_id).not.toBeNull();
   expect(all.next_page_id).toBeNull();
-  expect(idsInPage(all)).toEqual(await listed(target, LIST_PATHS[dialect]));
+  expect(idsInPage(all)).toEqual(await listed(target, LIST_PATHS[dialect], limit));
   expect(idsInPage(all).length).toBeGreaterThan(1);
   const selected = await ok(
     target,
     ...route,
-    '-f',
-    'limit=1',
+    ...paged,
     '--paginate',
     '--jq',
     '(.items // .results) | length',
