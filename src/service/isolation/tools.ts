@@ -1,17 +1,10 @@
 /** What a sandbox has of the user: programs with what these need, and variables of the network. */
-import {
-  type Dirent,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  statSync,
-} from 'node:fs';
+import { existsSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 import { redactPatterns } from '../../base/text/redact.ts';
 import { isSecretName } from '../../base/text/secret-names.ts';
+import { entriesOf, realPath } from '../base/files.ts';
 import { isOfSystem, isWithin, type UserTools } from './bubblewrap.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -308,14 +301,6 @@ function secretsBelow(root: string): string[] {
   return found;
 }
 
-function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
-  }
-}
-
 function isProgram(file: string): boolean {
   const stats = statSync(file, { throwIfNoEntry: false });
   return stats?.isFile() === true && (stats.mode & 0o111) !== 0;
@@ -323,14 +308,6 @@ function isProgram(file: string): boolean {
 
 function isFolder(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
-function realPath(file: string): string | null {
-  try {
-    return realpathSync.native(file);
-  } catch {
-    return null;
-  }
 }
 
 /** That of the system, where HOME names another one. */

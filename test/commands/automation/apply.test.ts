@@ -19,6 +19,13 @@ const asked = () =>
     .filter(({ path: of }) => of.startsWith(ROOT))
     .map(({ method, path: of }) => `${method} ${of.slice(ROOT.length)}`);
 
+const PROGRAM = {
+  name: 'P',
+  tarball_path: 'https://g.example/x',
+  entrypoint: 'x',
+  trigger: CRON,
+};
+
 describe('automation apply', () => {
   beforeEach(async () => {
     await file('a.yaml', 'name: A\nprompt: one\ntrigger: {type: cron, schedule: 0 3 * * *}\n');
@@ -186,13 +193,7 @@ describe('automation apply', () => {
   });
 
   it('disables a program of its own after the creation, whose request has no such member', async () => {
-    const plain = {
-      name: 'P',
-      tarball_path: 'https://g.example/x',
-      entrypoint: 'x',
-      trigger: CRON,
-    };
-    await file('p.json', { ...plain, enabled: false });
+    await file('p.json', { ...PROGRAM, enabled: false });
     await at.ends('apply folder/p.json', {
       writes: [
         `POST ${ROOT}/validate`,
@@ -207,19 +208,13 @@ describe('automation apply', () => {
       true,
     ]);
     await at.ends('apply folder/p.json', { out: /\tunchanged\t/ });
-    expect(await at.json('export P')).toMatchObject({ ...plain, enabled: false });
+    expect(await at.json('export P')).toMatchObject({ ...PROGRAM, enabled: false });
   });
 
   it('keeps what the file of a program lacks when it creates it again', async () => {
-    const plain = {
-      name: 'P',
-      tarball_path: 'https://g.example/x',
-      entrypoint: 'x',
-      trigger: CRON,
-    };
-    await file('p.json', { ...plain, timeout: 60 });
+    await file('p.json', { ...PROGRAM, timeout: 60 });
     await at.acs('apply', 'folder/p.json');
-    await file('p.json', { ...plain, repos: ['https://g.example/r'] });
+    await file('p.json', { ...PROGRAM, repos: ['https://g.example/r'] });
     await at.ends('apply folder/p.json --recreate', { out: /\tP\trecreated\t/ });
     expect(at.service.automations).toMatchObject([{ name: 'P', timeout: 60 }]);
   });

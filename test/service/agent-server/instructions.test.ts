@@ -56,7 +56,7 @@ describe('what a repository says to agents', () => {
     );
   });
 
-  it('is left out and named where it is no text, invalid, or outside of the repository', async () => {
+  it('is left out and named where it is not text, invalid, or outside of the repository', async () => {
     put('../secret.txt', 'key');
     symlinkSync('../secret.txt', path.join(dir, 'CLAUDE.md'));
     symlinkSync(path.dirname(dir), path.join(dir, 'above'));

@@ -1,6 +1,6 @@
 /** Links of a workspace without isolation, which a command would follow. */
-import { readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
+import { entriesOf, realPath } from '../../base/files.ts';
 
 /** Files and folders that are looked at. With more, a command counts as one that leads outside. */
 const MOST_FILES = 5000;
@@ -52,22 +52,6 @@ function* filesOf(given: string): Iterable<string[]> {
 function matching(folder: string, pattern: string): string[] {
   const literals = pattern.split(/[*?]/);
   const [first = '', last = ''] = [literals[0], literals.at(-1)];
-  return entriesOf(folder).filter((entry) => entry.startsWith(first) && entry.endsWith(last));
-}
-
-function entriesOf(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
-
-/** Null: nothing is there, or nothing that this user can read. */
-function realPath(file: string): string | null {
-  try {
-    return realpathSync(file);
-  } catch {
-    return null;
-  }
+  const names = entriesOf(folder).map(({ name }) => name);
+  return names.filter((name) => name.startsWith(first) && name.endsWith(last));
 }

@@ -163,16 +163,17 @@ it('a request has the api_version as a parameter of its URL', async () => {
 });
 
 it('a model without native calls gets tools, calls and results as text', async () => {
-  const told = '<function=terminal>\n<parameter=command>\nprintf hello\n</parameter>\n</function>';
+  const inText =
+    '<function=terminal>\n<parameter=command>\nprintf hello\n</parameter>\n</function>';
   const [first, second] = await callsOf(
     { model: 'devstral', native_tool_calling: false },
-    say(`I look.\n${told}`),
+    say(`I look.\n${inText}`),
     say('<function=finish>\n<parameter=message>\nAll done.\n</parameter>\n</function>'),
   );
   expect(first).not.toHaveProperty('tools');
   expect(first?.messages[0]?.content).toMatch(/Tool terminal: .*"command".*<function=/s);
   const [, , said, result] = second?.messages ?? [];
-  expect(said).toEqual({ role: 'assistant', content: `I look.\n${told}` });
+  expect(said).toEqual({ role: 'assistant', content: `I look.\n${inText}` });
   expect(result?.role).toBe('user');
   expect(result?.content).toMatch(/^Result of terminal:\nhello/);
 });
