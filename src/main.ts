@@ -18,6 +18,10 @@ export function main(root: string): void {
   const hangUp = createHangUp();
   listenForSignals(interruption, hangUp);
   const stdin = inputStream(() => process.stdin);
+  const stderr = outputStream(2, () => process.stderr, hangUp);
+  const { write } = stderr;
+  // An error of stderr does not end the command: a started run is still followed.
+  stderr.write = (chunk) => write(chunk).catch(() => undefined);
   const env = { ...process.env };
   // What acs starts without an environment of its own inherits this one.
   for (const name of KEY_VARIABLES) delete process.env[name];
@@ -26,7 +30,7 @@ export function main(root: string): void {
     io: {
       stdin,
       stdout: outputStream(1, () => process.stdout, hangUp),
-      stderr: spoken(outputStream(2, () => process.stderr, hangUp)),
+      stderr,
     },
     env,
     cwd: workingDirectory(),
@@ -146,22 +150,6 @@ function outputError(error: NodeJS.ErrnoException): AppError {
     });
   }
   return new AppError('config', `cannot write to stdout: ${reason}`, { cause: error });
-}
-
-/** An error of stderr does not end the command: a started run is still followed. */
-function spoken(stream: OutputStream): OutputStream {
-  return {
-    write: (chunk) => stream.write(chunk).catch(() => undefined),
-    get isTTY() {
-      return stream.isTTY;
-    },
-    get columns() {
-      return stream.columns;
-    },
-    get rows() {
-      return stream.rows;
-    },
-  };
 }
 
 /** `create` is called on first use: creating the stream takes a fifth of the start-up time. */

@@ -1,4 +1,4 @@
-// Errors have a tag in place of `instanceof`: two chunks of the build may hold this module.
+// An error is known by its name, not by its class: two chunks of the build may hold this module.
 
 /** Keys are kinds, which are `error.code` in JSON too. A promise to scripts: never renumber. */
 export const EXIT_CODES = {
@@ -47,16 +47,13 @@ interface CommonDetails {
   cause?: unknown;
 }
 
-const TAG = 'acs.AppError';
-
 export class AppError extends Error {
-  readonly tag = TAG;
+  override readonly name = 'AppError';
   readonly kind: ErrorKind;
   readonly details: ErrorDetails;
 
   constructor(kind: ErrorKind, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.name = 'AppError';
     this.kind = kind;
     this.details = details;
   }
@@ -75,11 +72,9 @@ export interface DryRunRequest extends NamedRequest {
   body: unknown;
 }
 
-const DRY_RUN_TAG = 'acs.DryRunStop';
-
 /** Ends a command in a dry run, before its first write: cli/run.ts prints the requests. */
 export class DryRunStop extends Error {
-  readonly tag = DRY_RUN_TAG;
+  override readonly name = 'DryRunStop';
   readonly requests: readonly DryRunRequest[];
 
   constructor(requests: readonly DryRunRequest[] = []) {
@@ -88,16 +83,12 @@ export class DryRunStop extends Error {
   }
 }
 
-function hasTag(error: unknown, tag: string): boolean {
-  return error instanceof Error && (error as { tag?: unknown }).tag === tag;
-}
-
 export function isDryRunStop(error: unknown): error is DryRunStop {
-  return hasTag(error, DRY_RUN_TAG);
+  return error instanceof Error && error.name === 'DryRunStop';
 }
 
 export function isAppError(error: unknown): error is AppError {
-  return hasTag(error, TAG);
+  return error instanceof Error && error.name === 'AppError';
 }
 
 /** False for an interruption, which a `catch` with a fallback throws again. */

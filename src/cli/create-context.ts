@@ -168,8 +168,8 @@ function terminalOf({ platform, globals, secrets }: Parts): Terminal {
       });
     }),
     async lineInput() {
-      const { openLineInput } = await import('../terminal/line-input.ts');
-      return openLineInput({ io, signal, watch: watchTerminal, stopProcess });
+      const { LineInput } = await import('../terminal/line-input.ts');
+      return new LineInput({ io, signal, watch: watchTerminal, stopProcess });
     },
     openBrowser: async (url) =>
       (await import('../terminal/browser.ts')).openInBrowser(url, platform),

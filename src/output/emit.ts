@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { AppError } from '../base/errors.ts';
-import { jsonDocument, jsonLine, jsonLines, jsonList, mapStrings } from './json.ts';
+import { jsonDocument, jsonLines, jsonList, mapStrings } from './json.ts';
 import { Sink, type SinkOptions } from './sink.ts';
 import { exactCell, renderLines, renderPairs, renderTable, type Look } from './render.ts';
 import { isForPrograms, NO_COLORS, type Palette } from '../base/text/notice.ts';
@@ -15,7 +15,7 @@ import {
   type View,
   valueOf,
 } from './view.ts';
-import { safeLine } from '../base/text/safe-text.ts';
+import { jsonLine, safeLine } from '../base/text/safe-text.ts';
 
 const FORMATS = ['table', 'tsv', 'json', 'ndjson', 'id'] as const;
 export type Format = (typeof FORMATS)[number];

@@ -1,11 +1,7 @@
-import { escapeJson } from '../base/text/safe-text.ts';
+import { escapeJson, jsonLine } from '../base/text/safe-text.ts';
 
 export function jsonDocument(value: unknown): string {
   return `${escapeJson(JSON.stringify(value, null, 2))}\n`;
-}
-
-export function jsonLine(value: unknown): string {
-  return `${escapeJson(JSON.stringify(value))}\n`;
 }
 
 // A string of V8 ends at about 512 MB: each record is encoded for itself.

@@ -1,11 +1,11 @@
 import { type Palette, type Tone, isForPrograms, NO_COLORS } from '../base/text/notice.ts';
 import { labelOf, valueOf, type Field, type LinePart } from './view.ts';
-import { safeLine, safeText } from '../base/text/safe-text.ts';
+import { jsonLine, safeLine, safeText } from '../base/text/safe-text.ts';
 import { normalizeTime, parseTime, relativeTime } from '../base/text/time.ts';
 import { formatUsd } from '../base/text/usd.ts';
-import { truncate, truncateFront, widthOf, wrap } from '../base/text/width.ts';
+import { truncate, widthOf, wrap } from '../base/text/width.ts';
 import type { AppError } from '../base/errors.ts';
-import { jsonLine, mapStrings } from './json.ts';
+import { mapStrings } from './json.ts';
 
 export interface Look {
   width: number;
@@ -61,7 +61,10 @@ export function renderTable<T>(
       .trimEnd();
   const rows = items.map((item, row) =>
     line(
-      ({ field, cells }, width) => cutCell(field, cells[row] ?? '', width),
+      ({ field, cells }, width) => {
+        const cell = cells[row] ?? '';
+        return URL_CELL.test(cell) ? cell : truncate(cell, width, field.cut);
+      },
       (field, cut) => {
         const tone = cut === '' ? undefined : toneOf(field, shortCell(field, item, look.nowMs));
         return tone ? look.palette[tone](cut) : cut;
@@ -73,11 +76,6 @@ export function renderTable<T>(
     (_, cut) => look.palette.dim(cut),
   );
   return `${[header, ...rows].join('\n')}\n`;
-}
-
-function cutCell<T>({ cut }: Field<T>, cell: string, width: number): string {
-  if (URL_CELL.test(cell)) return cell;
-  return cut === 'front' ? truncateFront(cell, width) : truncate(cell, width);
 }
 
 function sharedWidths(

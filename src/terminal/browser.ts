@@ -1,5 +1,6 @@
 /** Not the package `open`: it passes the environment with the keys of servers on. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { withoutKeys } from '../base/text/secret-names.ts';
 import { splitCommand } from './editor.ts';
 
@@ -28,14 +29,15 @@ export async function openInBrowser(
   return false;
 }
 
-function start([program = '', ...args]: string[], env: BrowserOptions['env']): Promise<boolean> {
-  return new Promise((resolve) => {
-    // In a process group of its own: Ctrl-C on the terminal does not end it.
-    const child = spawn(program, args, { stdio: 'ignore', detached: true, env: withoutKeys(env) });
-    child.once('error', () => resolve(false));
-    child.once('spawn', () => {
-      child.unref();
-      resolve(true);
-    });
-  });
+async function start(
+  [program = '', ...args]: string[],
+  env: BrowserOptions['env'],
+): Promise<boolean> {
+  // In a process group of its own: Ctrl-C on the terminal does not end it.
+  const child = spawn(program, args, { stdio: 'ignore', detached: true, env: withoutKeys(env) });
+  child.unref();
+  return await once(child, 'spawn').then(
+    () => true,
+    () => false,
+  );
 }

@@ -1,9 +1,10 @@
 /** The text may hold secrets: the file is private and gone afterwards. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { AppError, isAppError } from '../base/errors.ts';
+import { AppError } from '../base/errors.ts';
 
 export interface EditorOptions {
   initial: string;
@@ -29,67 +30,52 @@ export async function editText(options: EditorOptions): Promise<string> {
   }
 }
 
-async function runFirstEditor(file: string, around: EditorOptions): Promise<void> {
-  const set = around.env.VISUAL?.trim() || around.env.EDITOR?.trim();
-  if (set) return await runEditor(splitCommand(set, around.platform), file, around);
-  for (const name of USUAL_EDITORS) {
-    try {
-      return await runEditor([name], file, around);
-    } catch (error) {
-      const cause = isAppError(error)
-        ? (error.details.cause as { code?: unknown } | undefined)
-        : undefined;
-      if (cause?.code !== 'ENOENT') throw error;
-    }
-  }
-  throw new AppError(
-    'config',
-    `no editor is set, and ${USUAL_EDITORS.join(' and ')} are not installed`,
-    {
-      hint: 'set EDITOR to one that works, or give the text in a file',
-    },
+async function runFirstEditor(file: string, options: EditorOptions): Promise<void> {
+  const { env, platform } = options;
+  const set = env.VISUAL?.trim() || env.EDITOR?.trim();
+  const commands = set ? [splitCommand(set, platform)] : USUAL_EDITORS.map((name) => [name]);
+  for (const command of commands) if (await runEditor(command, file, options)) return;
+  throw editorError(
+    set
+      ? `the editor "${commands[0]?.[0]}" was not found`
+      : `no editor is set, and ${USUAL_EDITORS.join(' and ')} are not installed`,
   );
 }
 
-function runEditor(
+/** False: it is not installed. */
+async function runEditor(
   [program = '', ...args]: string[],
   file: string,
   { env, signal }: EditorOptions,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const fail = (how: string, cause?: unknown): void => {
-      if (signal.aborted && isAppError(signal.reason)) return reject(signal.reason);
-      reject(
-        new AppError('config', `the editor "${program}" ${how}`, {
-          hint: 'set EDITOR to one that works, or give the text in a file',
-          cause,
-        }),
-      );
-    };
-    if (signal.aborted) return fail('was not started');
-    // Its screen goes to stderr: stdout may be a pipe that waits for data.
-    const child = spawn(program, [...args, file], { stdio: ['inherit', 2, 2], env: { ...env } });
-    const stop = (): void => void child.kill('SIGTERM');
-    signal.addEventListener('abort', stop, { once: true });
-    child.once('error', (error: NodeJS.ErrnoException) => {
-      signal.removeEventListener('abort', stop);
-      fail(
-        error.code === 'ENOENT'
-          ? 'was not found'
-          : `could not be started (${error.code ?? error.message})`,
-        error,
-      );
-    });
-    child.once('close', (code, killedBy) => {
-      signal.removeEventListener('abort', stop);
-      if (code === 0) resolve();
-      else
-        fail(
-          killedBy
-            ? `was killed by ${killedBy}`
-            : `exited with code ${code}; its changes were not used`,
-        );
-    });
+): Promise<boolean> {
+  signal.throwIfAborted();
+  // Its screen goes to stderr: stdout may be a pipe that waits for data.
+  const child = spawn(program, [...args, file], { stdio: ['inherit', 2, 2], env: { ...env } });
+  const stop = (): void => void child.kill('SIGTERM');
+  signal.addEventListener('abort', stop);
+  try {
+    const [code, killedBy] = (await once(child, 'close')) as [number | null, string | null];
+    if (code === 0) return true;
+    signal.throwIfAborted();
+    const how =
+      code === null
+        ? `was killed by ${killedBy}`
+        : `exited with code ${code}; its changes were not used`;
+    throw editorError(`the editor "${program}" ${how}`);
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return false;
+    if (syscall === undefined) throw error;
+    throw editorError(`the editor "${program}" could not be started (${code})`, error);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+function editorError(message: string, cause?: unknown): AppError {
+  return new AppError('config', message, {
+    hint: 'set EDITOR to one that works, or give the text in a file',
+    cause,
   });
 }
 

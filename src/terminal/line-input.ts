@@ -14,18 +14,6 @@ export interface LineQuestion {
   until?: AbortSignal;
 }
 
-export interface LineInput {
-  /** Keys that are typed at other times are kept. */
-  read(question: LineQuestion): Promise<Line>;
-  putBack(text: string): void;
-  remember(text: string): void;
-  onInterrupt: () => void;
-  /** Called on Enter while nothing is read: true removes the line, false keeps it. */
-  onEnter: (line: string) => boolean;
-  aside<T>(work: () => Promise<T>): Promise<T>;
-  close(): Promise<void>;
-}
-
 export interface LineInputOptions {
   io: TerminalStreams & { stdin: { raw: NodeJS.ReadableStream } };
   signal: AbortSignal;
@@ -40,13 +28,10 @@ const CONTROLS = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g;
 /** Readline lets its caller set `line` and `cursor`: https://nodejs.org/api/readline.html */
 type Editor = Interface & { line: string; cursor: number; prevRows: number };
 
-export function openLineInput(options: LineInputOptions): LineInput {
-  return new Lines(options);
-}
-
-class Lines implements LineInput {
+export class LineInput {
   onInterrupt = (): void => undefined;
-  onEnter: LineInput['onEnter'] = () => false;
+  /** Called on Enter while nothing is read: true removes the line, false keeps it. */
+  onEnter: (line: string) => boolean = () => false;
   private readonly options: LineInputOptions;
   private readonly keyboard: NodeJS.ReadableStream & { setRawMode?: (isRaw: boolean) => unknown };
   private readonly write: (text: string) => Promise<void>;
@@ -89,9 +74,9 @@ class Lines implements LineInput {
     ];
   }
 
+  /** Keys that are typed at other times are kept. */
   async read({ prompt, kind, until }: LineQuestion): Promise<Line> {
-    const signal =
-      until === undefined ? this.options.signal : AbortSignal.any([until, this.options.signal]);
+    const signal = AbortSignal.any([this.options.signal, ...(until ? [until] : [])]);
     signal.throwIfAborted();
     if (kind === 'answer') {
       this.draft = this.editor.line;
@@ -102,11 +87,9 @@ class Lines implements LineInput {
     this.editor.setPrompt(prompt);
     this.state = 'cleared';
     this.draw();
-    let onAbort = (): void => undefined;
     try {
       const line = await new Promise<Line>((resolve, reject) => {
-        onAbort = () => reject(signal.reason as Error);
-        signal.addEventListener('abort', onAbort, { once: true });
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
         this.enter = resolve;
       });
       if (kind === 'message') {
@@ -116,7 +99,6 @@ class Lines implements LineInput {
       }
       return line;
     } finally {
-      signal.removeEventListener('abort', onAbort);
       this.enter = null;
       this.clear();
       this.state = 'hidden';

@@ -33,12 +33,6 @@ export interface Prompt {
   editor(question: { message: string; initial: string; extension: string }): Promise<string>;
 }
 
-interface Surroundings {
-  input: NodeJS.ReadableStream;
-  output: NodeJS.WritableStream;
-  signal: AbortSignal;
-}
-
 /** inquirer shows the cursor again when the question is answered. */
 const HIDE_CURSOR = '\x1b[?25l';
 
@@ -50,30 +44,27 @@ export function createPrompt({
   platform,
   signal,
   interrupt,
-  color = 'auto',
-  redact = (text) => text,
+  color,
+  redact,
 }: {
   io: { stdin: { raw: NodeJS.ReadableStream }; stderr: TerminalWriter };
   env: Readonly<Record<string, string | undefined>>;
-  platform?: string;
+  platform: string;
   signal: AbortSignal;
   /** Does what Ctrl-C does where no question is open. */
   interrupt: () => void;
-  color?: 'auto' | 'never';
+  color: 'auto' | 'never';
   /** Masks everything that is shown: a server may repeat a key in its answer. */
-  redact?: (text: string) => string;
+  redact: (text: string) => string;
 }): Prompt {
   const colors = takesColors({ isTTY: io.stderr.isTTY, env, color }) ? 'colors' : 'no-colors';
   const safe = (text: string): string => safeLine(redact(text));
   // inquirer puts "? " or "> " before it, and breaks lines within words.
   const shown = (text: string): string =>
     wrap(`? ${safe(text)}`, io.stderr.columns || 80, 2).slice(2);
-  const ask = <T>(
-    question: (around: Surroundings, checked: (validate: Validate) => Validate) => Promise<T>,
-    until?: AbortSignal,
-  ): Promise<T> => {
-    const open = new OpenQuestion({ source: io.stdin.raw, signal, until, interrupt, shown });
-    return open.answer(new TerminalStream(io.stderr, colors), question);
+  const ask = <T>(question: Question<T>, until?: AbortSignal): Promise<T> => {
+    const output = new TerminalStream(io.stderr, colors);
+    return answerOf(question, { source: io.stdin.raw, output, signal, until, interrupt, shown });
   };
   const askText = (
     { validate = () => true, ...config }: Config & { validate?: Validate },
@@ -131,74 +122,64 @@ export function createPrompt({
   };
 }
 
-interface QuestionParts {
+interface OpenQuestion {
   source: NodeJS.ReadableStream;
+  output: TerminalStream;
   signal: AbortSignal;
   until: AbortSignal | undefined;
   interrupt: () => void;
   shown: (text: string) => string;
 }
 
-/** What ends a question of inquirer without an answer. */
-class OpenQuestion {
-  readonly #parts: QuestionParts;
-  readonly #closed = new AbortController();
-  readonly #failed = new AbortController();
-  #state: 'open' | 'checking' | 'ended' = 'open';
+type Question<T> = (
+  around: { input: NodeJS.ReadableStream; output: NodeJS.WritableStream; signal: AbortSignal },
+  checked: (validate: Validate) => Validate,
+) => Promise<T>;
 
-  constructor(parts: QuestionParts) {
-    this.#parts = parts;
-  }
-
-  async answer<T>(
-    output: TerminalStream,
-    question: (around: Surroundings, checked: (validate: Validate) => Validate) => Promise<T>,
-  ): Promise<T> {
-    const { source, signal, until } = this.#parts;
-    // Ctrl-D closes readline without an answer; inquirer then waits for ever.
-    const check = (): void =>
-      void setImmediate(() => this.#state !== 'ended' && this.#closed.abort());
-    source.on('pause', check).on('end', check);
-    const ends = [signal, this.#closed.signal, this.#failed.signal, ...(until ? [until] : [])];
-    try {
-      const around = { input: source, output, signal: AbortSignal.any(ends) };
-      return await question(around, (validate) => this.#checked(validate));
-    } catch (error) {
-      throw this.#reasonOf(error);
-    } finally {
-      this.#state = 'ended';
-      source.off('pause', check).off('end', check);
-      await output.drained();
-    }
-  }
-
-  #checked(validate: Validate): Validate {
-    return async (value) => {
-      this.#state = 'checking';
+/** Ends a question of inquirer also where inquirer itself would wait for ever. */
+async function answerOf<T>(question: Question<T>, parts: OpenQuestion): Promise<T> {
+  const { source, output, signal, until, interrupt, shown } = parts;
+  const closed = new AbortController();
+  const failed = new AbortController();
+  let state: 'open' | 'checking' | 'ended' = 'open';
+  const checked =
+    (validate: Validate): Validate =>
+    async (value) => {
+      state = 'checking';
       try {
         const problem = await validate(value);
-        return problem === true || this.#parts.shown(problem);
+        return problem === true || shown(problem);
       } catch (error) {
-        this.#failed.abort(error);
+        failed.abort(error);
         return '';
       } finally {
-        if (this.#state === 'checking') this.#state = 'open';
+        if (state === 'checking') state = 'open';
         // readline has kept what was typed meanwhile, such as a pasted line: Ctrl-U removes it.
-        this.#parts.source.emit('keypress', '', { ctrl: true, name: 'u' });
+        source.emit('keypress', '', { ctrl: true, name: 'u' });
       }
     };
-  }
-
-  #reasonOf(error: unknown): unknown {
-    const { signal, until, interrupt } = this.#parts;
-    if (this.#failed.signal.aborted) return this.#failed.signal.reason;
+  const reasonOf = (error: unknown): unknown => {
+    if (failed.signal.aborted) return failed.signal.reason;
     if (until?.aborted && !signal.aborted) return until.reason;
     const name = error instanceof Error ? error.name : '';
     if (!['ExitPromptError', 'AbortPromptError', 'CancelPromptError'].includes(name)) return error;
     if (signal.aborted && isAppError(signal.reason)) return signal.reason;
     // The requests of a check would keep the process open until they end.
-    if (this.#state === 'checking') interrupt();
+    if (state === 'checking') interrupt();
     const details = { exitCode: 130, cause: error };
     return new AppError('interrupted', 'the prompt was cancelled', details);
+  };
+  // Ctrl-D closes readline without an answer; inquirer then waits for ever.
+  const check = (): void => void setImmediate(() => state !== 'ended' && closed.abort());
+  source.on('pause', check).on('end', check);
+  const ends = [signal, closed.signal, failed.signal, ...(until ? [until] : [])];
+  try {
+    return await question({ input: source, output, signal: AbortSignal.any(ends) }, checked);
+  } catch (error) {
+    throw reasonOf(error);
+  } finally {
+    state = 'ended';
+    source.off('pause', check).off('end', check);
+    await output.drained();
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { jsonDocument, jsonLine, jsonLines, jsonList } from '../../src/output/json.ts';
+import { jsonLine } from '../../src/base/text/safe-text.ts';
+import { jsonDocument, jsonLines, jsonList } from '../../src/output/json.ts';
 import { toEvent } from '../../src/client/agent-server/event-records.ts';
 import { readEvent } from '../../src/protocol/v1/records.ts';
 import { eventView } from '../../src/commands/conv/event-view.ts';

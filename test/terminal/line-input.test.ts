@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { AppError } from '../../src/base/errors.ts';
-import { openLineInput, type LineInput, type LineQuestion } from '../../src/terminal/line-input.ts';
+import { LineInput, type LineQuestion } from '../../src/terminal/line-input.ts';
 import type { TerminalEvents } from '../../src/terminal/status-line.ts';
 import { keptStderr, keyboard } from '../support/terminal.ts';
 
@@ -34,7 +34,7 @@ beforeEach(() => {
   stdout = keptStderr(40);
   interruption = new AbortController();
   stops = 0;
-  lines = openLineInput({
+  lines = new LineInput({
     io: { stdin: { raw }, stdout, stderr },
     signal: interruption.signal,
     watch: (given) => {

@@ -14,8 +14,11 @@ function prompting(columns = 80) {
   const prompt = createPrompt({
     io: { stdin: { raw }, stderr },
     env: {},
+    platform: 'linux',
     signal: interruption.signal,
     interrupt,
+    color: 'auto',
+    redact: (text) => text,
   });
   let shown = 0;
   const sees = async (text: string): Promise<void> => {

@@ -1,4 +1,4 @@
-import { escapeJson, safeText } from './safe-text.ts';
+import { jsonLine, safeText } from './safe-text.ts';
 import { wrap } from './width.ts';
 
 export type Tone = 'dim' | 'bold' | 'good' | 'bad' | 'warn' | 'accent';
@@ -23,7 +23,7 @@ export function isForPrograms(format: string | undefined): boolean {
 
 /** `columns`: of a terminal, which gets as many lines as the text needs. */
 export function noticeLine(text: string, format: string | undefined, columns?: number): string {
-  if (isForPrograms(format)) return `${escapeJson(JSON.stringify({ notice: text }))}\n`;
+  if (isForPrograms(format)) return jsonLine({ notice: text });
   return `${plainLines(text, columns)}\n`;
 }
 
@@ -33,8 +33,7 @@ export function warningLine(
   palette: Palette = NO_COLORS,
   columns?: number,
 ): string {
-  if (isForPrograms(format))
-    return `${escapeJson(JSON.stringify({ notice: text, level: 'warning' }))}\n`;
+  if (isForPrograms(format)) return jsonLine({ notice: text, level: 'warning' });
   const label = 'warning:';
   return `${palette.warn(label)}${plainLines(`${label} ${text}`, columns).slice(label.length)}\n`;
 }

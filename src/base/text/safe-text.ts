@@ -33,6 +33,10 @@ export function escapeJson(json: string): string {
 // JSON.stringify escapes line feeds in strings; the others are the layout of the document.
 const UNSAFE_IN_JSON = new RegExp(`[\\x7f-\\x9f${INVISIBLE}]`, 'gu');
 
+export function jsonLine(value: unknown): string {
+  return `${escapeJson(JSON.stringify(value))}\n`;
+}
+
 function unitEscape(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

@@ -17,21 +17,22 @@ export function parseDuration(text: string): number | null {
 
 /** The shortest exact form: `90s` stays `90s`, `120000` becomes `2m`. */
 export function formatDuration(ms: number): string {
-  for (const unit of ['w', 'd', 'h', 'm', 's'] as const) {
-    const size = UNITS_MS[unit];
-    if (ms >= size && ms % size === 0) return `${ms / size}${unit}`;
-  }
-  return `${ms}ms`;
+  const units = ['w', 'd', 'h', 'm', 's'] as const;
+  const unit = units.find((each) => ms > 0 && ms % UNITS_MS[each] === 0) ?? 'ms';
+  return `${ms / UNITS_MS[unit]}${unit}`;
 }
 
 /** The two largest units: `18s`, `1m 18s`, `2h 3m`, `4d 1h`. */
 export function roundDuration(ms: number): string {
-  const unit = (['d', 'h', 'm'] as const).find((longer) => ms >= UNITS_MS[longer]) ?? 's';
-  const smaller = ({ d: 'h', h: 'm', m: 's', s: 'ms' } as const)[unit];
+  const unit = largestUnit(ms);
   const first = `${Math.floor(ms / UNITS_MS[unit])}${unit}`;
-  return unit === 's'
-    ? first
-    : `${first} ${Math.floor((ms % UNITS_MS[unit]) / UNITS_MS[smaller])}${smaller}`;
+  if (unit === 's') return first;
+  const smaller = ({ d: 'h', h: 'm', m: 's' } as const)[unit];
+  return `${first} ${Math.floor((ms % UNITS_MS[unit]) / UNITS_MS[smaller])}${smaller}`;
+}
+
+function largestUnit(ms: number): 'd' | 'h' | 'm' | 's' {
+  return (['d', 'h', 'm'] as const).find((longer) => ms >= UNITS_MS[longer]) ?? 's';
 }
 
 const CLOCK_TIME = String.raw`(\d{2}:\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?`;
@@ -71,7 +72,7 @@ export function relativeTime(ms: number, nowMs: number): string {
   const distanceMs = Math.abs(nowMs - ms);
   if (distanceMs < 1000) return 'now';
   if (distanceMs >= 30 * UNITS_MS.d) return new Date(ms).toISOString().slice(0, 10);
-  const unit = (['d', 'h', 'm'] as const).find((longer) => distanceMs >= UNITS_MS[longer]) ?? 's';
+  const unit = largestUnit(distanceMs);
   const amount = `${Math.floor(distanceMs / UNITS_MS[unit])}${unit}`;
   return ms > nowMs ? `in ${amount}` : `${amount} ago`;
 }

@@ -12,19 +12,20 @@ export function widthOf(text: string): number {
   return stringWidth(text);
 }
 
-/** Cuts to at most `columns`, ending in `…` when something was cut. */
-export function truncate(text: string, columns: number): string {
-  const measured = cut(text, LONGEST_MEASURED);
+/** Cuts the end or the front to at most `columns`, with `…` in place of what was cut. */
+export function truncate(text: string, columns: number, side: 'end' | 'front' = 'end'): string {
+  const measured = cut(text, side === 'end' ? LONGEST_MEASURED : -LONGEST_MEASURED);
   if (measured.length === text.length && widthOf(text) <= columns) return text;
   if (columns < 1) return '';
+  const segments = new Intl.Segmenter().segment(measured);
   let kept = '';
   let used = 0;
-  for (const { segment } of new Intl.Segmenter().segment(measured)) {
+  for (const { segment } of side === 'end' ? segments : [...segments].reverse()) {
     used += widthOf(segment);
     if (used > columns - 1) break;
-    kept += segment;
+    kept = side === 'end' ? kept + segment : segment + kept;
   }
-  return `${kept}…`;
+  return side === 'end' ? `${kept}…` : `…${kept}`;
 }
 
 /** At most `columns` a part; a character that is wider is a part of its own. */
@@ -39,21 +40,6 @@ export function chunksOf(text: string, columns: number): string[] {
     used += width;
   }
   return chunks;
-}
-
-/** Cuts to at most `columns`, beginning with `…` when something was cut. */
-export function truncateFront(text: string, columns: number): string {
-  const measured = cut(text, -LONGEST_MEASURED);
-  if (measured.length === text.length && widthOf(text) <= columns) return text;
-  if (columns < 1) return '';
-  let kept = '';
-  let used = 0;
-  for (const { segment } of [...new Intl.Segmenter().segment(measured)].reverse()) {
-    used += widthOf(segment);
-    if (used > columns - 1) break;
-    kept = segment + kept;
-  }
-  return `…${kept}`;
 }
 
 /**

@@ -1,7 +1,12 @@
 export const YES_OR_NO = 'answer y, yes, n or no';
 
+const ANSWERS = new Map<string, 'yes' | 'no'>([
+  ['y', 'yes'],
+  ['yes', 'yes'],
+  ['n', 'no'],
+  ['no', 'no'],
+]);
+
 export function readYesNo(text: string): 'yes' | 'no' | null {
-  const answers = { y: 'yes', yes: 'yes', n: 'no', no: 'no' } as const;
-  const answer = text.trim().toLowerCase();
-  return Object.hasOwn(answers, answer) ? answers[answer as keyof typeof answers] : null;
+  return ANSWERS.get(text.trim().toLowerCase()) ?? null;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { truncate, truncateFront, widthOf, wrap } from '../../../src/base/text/width.ts';
+import { truncate, widthOf, wrap } from '../../../src/base/text/width.ts';
 
 test.each([
   ['plain', 5],
@@ -76,7 +76,7 @@ test.each([
   ['abc', 0, ''],
   ['x'.repeat(100_000), 3, '…xx'],
 ])('%# a text is cut at its front', (text, columns, cut) => {
-  expect(truncateFront(text, columns)).toBe(cut);
+  expect(truncate(text, columns, 'front')).toBe(cut);
 });
 
 test('a narrow text is indented less, and a long word has a line of its own', () => {

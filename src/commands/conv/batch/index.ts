@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { AppError, DryRunStop, isAppError, READER_GONE } from '../../../base/errors.ts';
 import { fileDestination } from '../../../output/destination.ts';
-import { jsonLine } from '../../../output/json.ts';
+import { jsonLine } from '../../../base/text/safe-text.ts';
 import { jsonRecord } from '../../../output/view.ts';
 import { unwritable } from '../../shared/files.ts';
 import { explain } from '../../shared/declare.ts';
