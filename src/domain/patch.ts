@@ -1,3 +1,5 @@
+import type { StructuredPatch } from 'diff';
+
 export interface ChangedFile {
   path: string;
   status: 'added' | 'modified' | 'deleted' | 'renamed';
@@ -112,28 +114,20 @@ export async function filePatch(
   { path, status }: Pick<ChangedFile, 'path' | 'status'>,
   { original, modified }: FileSides,
 ): Promise<string | null> {
+  const { formatPatch, OMIT_HEADERS, structuredPatch } = await import('diff');
   // A server may return a text for the side that does not exist, of a folder at this path.
-  const hunks = await hunksOf(
-    status === 'added' ? '' : (original ?? ''),
-    status === 'deleted' ? '' : (modified ?? ''),
-  );
-  const mode = MODES[status];
-  if (hunks.length === 0 && mode.length === 0) return null;
-  const [before, after] = [gitName(`a/${path}`), gitName(`b/${path}`)];
-  const sides = [
-    `--- ${status === 'added' ? '/dev/null' : before}`,
-    `+++ ${status === 'deleted' ? '/dev/null' : after}`,
-  ];
-  const lines = [
-    `diff --git ${before} ${after}`,
-    ...mode,
-    ...(hunks.length === 0 ? [] : sides),
-    ...hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines: changed }) => [
-      `@@ -${range(oldStart, oldLines)} +${range(newStart, newLines)} @@`,
-      ...changed,
-    ]),
-  ];
-  return `${lines.join('\n')}\n`;
+  const before = status === 'added' ? '' : (original ?? '');
+  const after = status === 'deleted' ? '' : (modified ?? '');
+  const options = { context: 3, maxEditLength: MOST_DIFFERENCES };
+  const patch =
+    structuredPatch('', '', before, after, undefined, undefined, options) ??
+    replacement(structuredPatch('', '', before, ''), structuredPatch('', '', '', after));
+  const [from, to] = [gitName(`a/${path}`), gitName(`b/${path}`)];
+  const head = `diff --git ${from} ${to}\n${MODES[status]}`;
+  if (patch.hunks.length === 0) return MODES[status] === '' ? null : head;
+  const removed = status === 'added' ? '/dev/null' : from;
+  const added = status === 'deleted' ? '/dev/null' : to;
+  return `${head}--- ${removed}\n+++ ${added}\n${formatPatch(patch, OMIT_HEADERS)}`;
 }
 
 /** Git quotes a name with control characters, quotes or backslashes. */
@@ -141,51 +135,23 @@ function gitName(name: string): string {
   return /[\0-\x1f"\\]/.test(name) ? JSON.stringify(name) : name;
 }
 
-const MODES: Record<ChangedFile['status'], readonly string[]> = {
-  added: ['new file mode 100644'],
-  deleted: ['deleted file mode 100644'],
-  modified: [],
-  renamed: [],
+const MODES: Record<ChangedFile['status'], string> = {
+  added: 'new file mode 100644\n',
+  deleted: 'deleted file mode 100644\n',
+  modified: '',
+  renamed: '',
 };
 
-interface Hunk {
-  oldStart: number;
-  oldLines: number;
-  newStart: number;
-  newLines: number;
-  lines: string[];
-}
-
-async function hunksOf(original: string, modified: string): Promise<Hunk[]> {
-  const { structuredPatch } = await import('diff');
-  const compared = structuredPatch('a', 'b', original, modified, undefined, undefined, {
-    context: 3,
-    maxEditLength: MOST_DIFFERENCES,
-  });
-  return compared?.hunks ?? [replaced(original, modified)];
-}
-
-function replaced(original: string, modified: string): Hunk {
-  const removed = markedLines('-', original);
-  const added = markedLines('+', modified);
-  return {
+/** In one hunk: git refuses two that touch. */
+function replacement(removed: StructuredPatch, added: StructuredPatch): StructuredPatch {
+  const hunks = [...removed.hunks, ...added.hunks];
+  const count = (side: 'oldLines' | 'newLines') => hunks.reduce((sum, hunk) => sum + hunk[side], 0);
+  const hunk = {
     oldStart: 1,
-    oldLines: removed.count,
+    oldLines: count('oldLines'),
     newStart: 1,
-    newLines: added.count,
-    lines: [...removed.lines, ...added.lines],
+    newLines: count('newLines'),
+    lines: hunks.flatMap(({ lines }) => lines),
   };
-}
-
-function markedLines(mark: '-' | '+', text: string): { count: number; lines: string[] } {
-  const lines = text.split('\n').map((line) => mark + line);
-  const count = text.endsWith('\n') || text === '' ? lines.length - 1 : lines.length;
-  if (count < lines.length) lines.pop();
-  else lines.push('\\ No newline at end of file');
-  return { count, lines };
-}
-
-function range(start: number, count: number): string {
-  // Git writes line 0 for the side that has no lines.
-  return `${count === 0 ? 0 : start},${count}`;
+  return { ...removed, hunks: [hunk] };
 }
