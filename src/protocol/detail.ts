@@ -104,9 +104,10 @@ export function missingBody(): Detail[] {
   return [{ type: 'missing', loc: ['body'], msg: 'Field required' }];
 }
 
-export const text = () => v.string();
-
-export const list = <Item extends v.GenericSchema>(item: Item) => v.array(item);
+export const text = v.string();
+export const list = v.array;
+export const oneOf = v.picklist;
+export const maybe = v.nullish;
 
 /** Refuses a list, which to valibot is an object, too. */
 function notList<Schema extends v.GenericSchema>(schema: Schema, type: string): Schema {
@@ -127,13 +128,10 @@ export const openRecord = <Entries extends v.ObjectEntries>(entries: Entries) =>
 export const closedRecord = <Entries extends v.ObjectEntries>(entries: Entries) =>
   notList(v.strictObject(entries), 'model_attributes_type');
 
-export const dictionary = () => mapOf(v.unknown());
-
 export const mapOf = <Value extends v.GenericSchema>(value: Value) =>
   notList(v.record(v.string(), value), 'dict_type');
 
-export const oneOf = <const Options extends readonly string[]>(options: Options) =>
-  v.picklist(options);
+export const dictionary = mapOf(v.unknown());
 
 /** A member that is a literal at genuine servers has another error type. */
 export const literal = <const Options extends readonly string[]>(options: Options) =>
@@ -163,34 +161,41 @@ const parsed = <Value>(
   );
 
 /** A whole number; a text that is one counts, as genuine servers take it. */
-export const integer = () =>
-  parsed(
-    'integer',
-    (input) => {
-      const isText = typeof input === 'string' && /^\s*[+-]?\d+\s*$/.test(input);
-      const value = isText ? Number(input) : input;
-      return Number.isSafeInteger(value) ? Number(value) : null;
-    },
-    (input) =>
-      ({ string: 'int_parsing', number: 'int_from_float' })[typeof input as string] ?? 'int_type',
-  );
+export const integer = parsed(
+  'integer',
+  (input) => {
+    const isText = typeof input === 'string' && /^\s*[+-]?\d+\s*$/.test(input);
+    const value = isText ? Number(input) : input;
+    return Number.isSafeInteger(value) ? Number(value) : null;
+  },
+  (input) =>
+    ({ string: 'int_parsing', number: 'int_from_float' })[typeof input as string] ?? 'int_type',
+);
 
 export const integerFrom = (min: number, max = Number.MAX_SAFE_INTEGER) =>
-  v.pipe(integer(), v.minValue(min), v.maxValue(max));
+  v.pipe(integer, v.minValue(min), v.maxValue(max));
 
-/** The `limit` of a page, from 1 to `max`; to genuine servers the bound is 0, excluded. */
-export const pageLimit = (max: number) =>
-  v.pipe(integer(), v.minValue(1, 'greater_than: Invalid value: Expected >0'), v.maxValue(max));
+/** To genuine servers the lower bound of `limit` is 0, excluded. */
+const pageLimit = v.pipe(
+  integer,
+  v.minValue(1, 'greater_than: Invalid value: Expected >0'),
+  v.maxValue(100),
+);
 
-export const number = () =>
-  parsed(
-    'number',
-    (input) => {
-      const value = typeof input === 'string' && input.trim() !== '' ? Number(input) : input;
-      return Number.isFinite(value) ? Number(value) : null;
-    },
-    (input) => (typeof input === 'string' ? 'float_parsing' : 'float_type'),
-  );
+/** The members of a query for a page of a list. */
+export const page = (limit = 100) => ({
+  page_id: v.optional(text),
+  limit: v.optional(pageLimit, limit),
+});
+
+export const number = parsed(
+  'number',
+  (input) => {
+    const value = typeof input === 'string' && input.trim() !== '' ? Number(input) : input;
+    return Number.isFinite(value) ? Number(value) : null;
+  },
+  (input) => (typeof input === 'string' ? 'float_parsing' : 'float_type'),
+);
 
 const BOOLEANS = new Map([
   ...['true', '1', 'yes', 'on', 't', 'y'].map((word) => [word, true] as const),
@@ -198,26 +203,24 @@ const BOOLEANS = new Map([
 ]);
 
 /** True or false; the words for it count, as genuine servers take them. */
-export const truth = () =>
-  parsed(
-    'boolean',
-    (input) =>
-      typeof input === 'object' ? null : (BOOLEANS.get(String(input).toLowerCase()) ?? null),
-    (input) => (['number', 'string'].includes(typeof input) ? 'bool_parsing' : 'bool_type'),
-  );
+export const truth = parsed(
+  'boolean',
+  (input) =>
+    typeof input === 'object' ? null : (BOOLEANS.get(String(input).toLowerCase()) ?? null),
+  (input) => (['number', 'string'].includes(typeof input) ? 'bool_parsing' : 'bool_type'),
+);
 
 const UUID = /^(?:[0-9a-f]{32}|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})$/i;
 
 /** Comes out as 32 hexadecimal digits. */
-export const uuid = () =>
-  v.pipe(
-    text(),
-    v.regex(
-      UUID,
-      'uuid_parsing: Invalid UUID: Expected 32 hexadecimal digits, with or without dashes',
-    ),
-    v.transform((id) => id.replaceAll('-', '').toLowerCase()),
-  );
+export const uuid = v.pipe(
+  text,
+  v.regex(
+    UUID,
+    'uuid_parsing: Invalid UUID: Expected 32 hexadecimal digits, with or without dashes',
+  ),
+  v.transform((id) => id.replaceAll('-', '').toLowerCase()),
+);
 
 export function toHexId(id: string): string | null {
   return UUID.test(id) ? id.replaceAll('-', '').toLowerCase() : null;
@@ -231,16 +234,15 @@ const TIME =
   /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/i;
 
 /** Naive times are UTC; comes out as RFC 3339 with microseconds and `Z`. */
-export const time = () =>
-  v.pipe(
-    text(),
-    v.check(
-      (input) => toStamp(input) !== null,
-      'datetime_from_date_parsing: Invalid time: Expected RFC 3339',
-    ),
-    v.transform((input) => toStamp(input) ?? input),
-    v.metadata({ format: 'date-time' }),
-  );
+export const time = v.pipe(
+  text,
+  v.check(
+    (input) => toStamp(input) !== null,
+    'datetime_from_date_parsing: Invalid time: Expected RFC 3339',
+  ),
+  v.transform((input) => toStamp(input) ?? input),
+  v.metadata({ format: 'date-time' }),
+);
 
 function toStamp(input: string): string | null {
   // A plus sign in a query arrives as a space.
@@ -261,22 +263,21 @@ function toStamp(input: string): string | null {
 }
 
 export const textThat = (rule: (value: string) => boolean, message: string) =>
-  v.pipe(text(), v.check(rule, message));
+  v.pipe(text, v.check(rule, message));
 
 /** Text without a null character: the driver of the database ends a text there when it reads it. */
-export const storableText = () =>
-  textThat((value) => !value.includes('\0'), 'a null character cannot be stored');
+export const storableText = textThat(
+  (value) => !value.includes('\0'),
+  'a null character cannot be stored',
+);
 
-export const textLike = (pattern: RegExp) => v.pipe(text(), v.regex(pattern));
+export const textLike = (pattern: RegExp) => v.pipe(text, v.regex(pattern));
 
 export const textOf = (min: number, max: number) =>
-  v.pipe(text(), v.minLength(min), v.maxLength(max));
+  v.pipe(text, v.minLength(min), v.maxLength(max));
 
 export const filledList = <Item extends v.GenericSchema>(item: Item) =>
   v.pipe(list(item), v.minLength(1, 'too_short: Invalid length: Expected >=1'));
-
-export const maybe = <Schema extends v.GenericSchema>(schema: Schema) =>
-  v.optional(v.nullable(schema));
 
 /** An object of one of these kinds; `family`: the class that servers name in a refusal. */
 export const kindOf = (family: string, kinds: readonly string[]) =>

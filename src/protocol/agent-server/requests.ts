@@ -7,10 +7,11 @@ import {
   kindOf,
   list,
   mapOf,
+  maybe,
   number,
   oneOf,
   openRecord,
-  pageLimit,
+  page,
   record,
   storableText,
   text,
@@ -25,14 +26,14 @@ export const ROLES = ['user', 'system', 'assistant', 'tool'] as const;
 
 const contentPart = record({
   type: oneOf(['text', 'image']),
-  text: v.optional(text()),
-  image_urls: v.optional(list(text())),
+  text: v.optional(text),
+  image_urls: v.optional(list(text)),
 });
 
 export const sendMessage = record({
   role: v.optional(oneOf(ROLES), 'user'),
   content: v.optional(list(contentPart), []),
-  run: v.optional(truth(), false),
+  run: v.optional(truth, false),
 });
 
 export const socketMessage = record({
@@ -40,7 +41,7 @@ export const socketMessage = record({
   content: v.optional(list(contentPart), []),
 });
 
-export const socketAuthentication = record({ type: oneOf(['auth']), session_api_key: text() });
+export const socketAuthentication = record({ type: oneOf(['auth']), session_api_key: text });
 
 export const confirmationPolicy = v.pipe(
   kindOf('openhands.sdk.security.confirmation_policy.ConfirmationPolicyBase', [
@@ -51,7 +52,7 @@ export const confirmationPolicy = v.pipe(
   record({
     kind: oneOf(['NeverConfirm', 'AlwaysConfirm', 'ConfirmRisky']),
     threshold: v.optional(oneOf(['LOW', 'MEDIUM', 'HIGH', 'UNKNOWN']), 'HIGH'),
-    confirm_unknown: v.optional(truth(), true),
+    confirm_unknown: v.optional(truth, true),
   }),
 );
 export const setConfirmationPolicy = record({ policy: confirmationPolicy });
@@ -64,18 +65,18 @@ const securityAnalyzer = v.pipe(
     'GraySwanAnalyzer',
     'LLMSecurityAnalyzer',
   ]),
-  record({ kind: text() }),
+  record({ kind: text }),
 );
 export const setSecurityAnalyzer = record({ security_analyzer: v.nullable(securityAnalyzer) });
 
-const numberOrNull = v.nullish(number());
+const numberOrNull = maybe(number);
 
 /** What the local service uses of an LLM of openhands-sdk; times in s, costs in USD. */
 export const llm = openRecord({
-  model: v.nullish(text()),
-  model_canonical_name: v.nullish(text()),
-  api_key: v.nullish(text()),
-  base_url: v.nullish(text()),
+  model: maybe(text),
+  model_canonical_name: maybe(text),
+  api_key: maybe(text),
+  base_url: maybe(text),
   temperature: numberOrNull,
   top_p: numberOrNull,
   max_input_tokens: numberOrNull,
@@ -88,83 +89,83 @@ export const llm = openRecord({
   timeout: numberOrNull,
   input_cost_per_token: numberOrNull,
   output_cost_per_token: numberOrNull,
-  extra_headers: v.nullish(mapOf(text())),
-  stream: v.nullish(truth()),
-  api_mode: v.nullish(text()),
-  api_version: v.nullish(text()),
+  extra_headers: maybe(mapOf(text)),
+  stream: maybe(truth),
+  api_mode: maybe(text),
+  api_version: maybe(text),
   top_k: numberOrNull,
   seed: numberOrNull,
-  reasoning_effort: v.nullish(text()),
-  reasoning_summary: v.nullish(text()),
+  reasoning_effort: maybe(text),
+  reasoning_summary: maybe(text),
   extended_thinking_budget: numberOrNull,
-  enable_encrypted_reasoning: v.nullish(truth()),
-  caching_prompt: v.nullish(truth()),
-  native_tool_calling: v.nullish(truth()),
-  litellm_extra_body: v.nullish(dictionary()),
+  enable_encrypted_reasoning: maybe(truth),
+  caching_prompt: maybe(truth),
+  native_tool_calling: maybe(truth),
+  litellm_extra_body: maybe(dictionary),
 });
 
-export const switchLlm = record({ llm: openRecord({ ...llm.entries, model: text() }) });
+export const switchLlm = record({ llm: openRecord({ ...llm.entries, model: text }) });
 
 /** Of an agent (`kind`) or of its settings (`enabled`). `keep_first` counts the system prompt. */
 const condenser = openRecord({
-  kind: v.nullish(oneOf(['LLMSummarizingCondenser', 'NoOpCondenser'])),
-  enabled: v.nullish(truth()),
-  llm: v.nullish(llm),
+  kind: maybe(oneOf(['LLMSummarizingCondenser', 'NoOpCondenser'])),
+  enabled: maybe(truth),
+  llm: maybe(llm),
   max_size: numberOrNull,
   max_tokens: numberOrNull,
   keep_first: numberOrNull,
 });
 
 export const respondToConfirmation = record({
-  accept: truth(),
-  reason: v.optional(text(), 'User rejected the action.'),
+  accept: truth,
+  reason: v.optional(text, 'User rejected the action.'),
 });
 
 /** `url`: the address of the value, in a LookupSecret. */
-const secret = v.union([v.string(), record({ value: v.nullish(text()), url: v.nullish(text()) })]);
+const secret = v.union([v.string(), record({ value: maybe(text), url: maybe(text) })]);
 export const setSecrets = record({ secrets: mapOf(secret) });
 
 export const updateConversation = record({
-  title: v.nullish(v.pipe(text(), v.minLength(1), v.maxLength(200))),
-  tags: v.nullish(mapOf(text())),
+  title: maybe(v.pipe(text, v.minLength(1), v.maxLength(200))),
+  tags: maybe(mapOf(text)),
 });
 
 /** `POST /local/…/user_command`, a route of the local service alone. */
-export const userCommand = record({ command: text() });
+export const userCommand = record({ command: text });
 
 export const forkConversation = record({
-  id: v.nullish(uuid()),
-  title: v.nullish(v.pipe(text(), v.maxLength(200))),
-  tags: v.nullish(mapOf(text())),
-  reset_metrics: v.optional(truth(), true),
-  from_event_id: v.nullish(text()),
+  id: maybe(uuid),
+  title: maybe(v.pipe(text, v.maxLength(200))),
+  tags: maybe(mapOf(text)),
+  reset_metrics: v.optional(truth, true),
+  from_event_id: maybe(text),
 });
 
 export const settingsPatch = record({
-  agent_settings_diff: v.nullish(dictionary()),
-  conversation_settings_diff: v.nullish(dictionary()),
+  agent_settings_diff: maybe(dictionary),
+  conversation_settings_diff: maybe(dictionary),
 });
 
 export const secretPut = record({
   name: textLike(/^[A-Za-z][A-Za-z0-9_]{0,63}$/),
-  value: storableText(),
-  description: v.nullish(storableText()),
+  value: storableText,
+  description: maybe(storableText),
 });
 
-export const askAgent = record({ question: text() });
+export const askAgent = record({ question: text });
 
 export const generateTitle = record({ max_length: v.optional(integerFrom(1), 50) });
 
 const withModel = record({
-  llm: v.nullish(llm),
-  tools: v.nullish(list(record({ name: text() }))),
-  mcp_config: v.nullish(dictionary()),
-  condenser: v.nullish(condenser),
+  llm: maybe(llm),
+  tools: maybe(list(record({ name: text }))),
+  mcp_config: maybe(dictionary),
+  condenser: maybe(condenser),
   tool_concurrency_limit: numberOrNull,
-  enable_sub_agents: v.nullish(truth()),
-  verification: v.nullish(dictionary()),
-  agent_context: v.nullish(
-    record({ system_message_suffix: v.nullish(text()), secrets: v.nullish(mapOf(secret)) }),
+  enable_sub_agents: maybe(truth),
+  verification: maybe(dictionary),
+  agent_context: maybe(
+    record({ system_message_suffix: maybe(text), secrets: maybe(mapOf(secret)) }),
   ),
 });
 const AGENT = 'openhands.sdk.agent.base.AgentBase';
@@ -182,24 +183,24 @@ const agent = v.pipe(
 );
 
 const startMembers = record({
-  conversation_id: v.nullish(uuid()),
-  initial_message: v.nullish(sendMessage),
-  workspace: record({ working_dir: text() }),
+  conversation_id: maybe(uuid),
+  initial_message: maybe(sendMessage),
+  workspace: record({ working_dir: text }),
   max_iterations: v.optional(integerFrom(1), 500),
-  confirmation_policy: v.nullish(confirmationPolicy),
-  security_analyzer: v.nullish(securityAnalyzer),
-  secrets: v.nullish(mapOf(secret)),
-  tags: v.nullish(mapOf(text())),
-  title: v.nullish(text()),
-  agent: v.nullish(agent),
-  agent_settings: v.nullish(withModel),
-  agent_profile_id: v.nullish(text()),
+  confirmation_policy: maybe(confirmationPolicy),
+  security_analyzer: maybe(securityAnalyzer),
+  secrets: maybe(mapOf(secret)),
+  tags: maybe(mapOf(text)),
+  title: maybe(text),
+  agent: maybe(agent),
+  agent_settings: maybe(withModel),
+  agent_profile_id: maybe(text),
   max_budget_per_task: numberOrNull,
-  replay: v.nullish(list(dictionary())),
-  llm_of_settings: v.nullish(truth()),
+  replay: maybe(list(dictionary)),
+  llm_of_settings: maybe(truth),
   /** Relative to the working directory; it runs before the first step. */
-  setup_script: v.nullish(text()),
-  disabled_skills: v.nullish(list(v.unknown())),
+  setup_script: maybe(text),
+  disabled_skills: maybe(list(v.unknown())),
 });
 
 /** The members from `max_budget_per_task` on are of the local service alone. */
@@ -214,22 +215,21 @@ export const startConversation = v.pipe(
 
 /** `POST /api/bash/execute_bash_command` and `start_bash_command`; `timeout` in seconds. */
 export const bashCommand = record({
-  command: text(),
-  cwd: v.nullish(text(), null),
+  command: text,
+  cwd: maybe(text, null),
   timeout: v.optional(integerFrom(0), 300),
 });
 
 const ORDERS = ['TIMESTAMP', 'TIMESTAMP_DESC'] as const;
 
 export const eventSearch = record({
-  page_id: v.optional(text()),
-  limit: v.optional(pageLimit(100), 100),
-  kind: v.optional(text()),
-  source: v.optional(text()),
-  body: v.optional(text()),
+  ...page(),
+  kind: v.optional(text),
+  source: v.optional(text),
+  body: v.optional(text),
   sort_order: v.optional(oneOf(ORDERS), 'TIMESTAMP'),
-  timestamp__gte: v.optional(time()),
-  timestamp__lt: v.optional(time()),
+  timestamp__gte: v.optional(time),
+  timestamp__lt: v.optional(time),
 });
 
 // prettier-ignore
@@ -240,11 +240,10 @@ const conversationStatus = v.optional(oneOf([...EXECUTION_STATUSES, 'deleting'])
 
 export const conversationCount = record({ status: conversationStatus });
 
-export const conversationIds = record({ ids: list(uuid()) });
+export const conversationIds = record({ ids: list(uuid) });
 
 export const conversationSearch = record({
-  page_id: v.optional(text()),
-  limit: v.optional(pageLimit(100), 100),
+  ...page(),
   status: conversationStatus,
   sort_order: v.optional(
     oneOf(['CREATED_AT', 'UPDATED_AT', 'CREATED_AT_DESC', 'UPDATED_AT_DESC']),
@@ -254,29 +253,28 @@ export const conversationSearch = record({
 
 export const bashEventSearch = record({
   kind__eq: v.optional(oneOf(['BashCommand', 'BashOutput'])),
-  command_id__eq: v.optional(uuid()),
-  timestamp__gte: v.optional(time()),
-  timestamp__lt: v.optional(time()),
-  order__gt: v.optional(integer()),
+  command_id__eq: v.optional(uuid),
+  timestamp__gte: v.optional(time),
+  timestamp__lt: v.optional(time),
+  order__gt: v.optional(integer),
   sort_order: v.optional(oneOf(ORDERS), 'TIMESTAMP'),
-  page_id: v.optional(text()),
-  limit: v.optional(pageLimit(100), 100),
+  ...page(),
 });
 
-export const pathQuery = record({ path: text() });
-export const refQuery = record({ path: text(), ref: v.optional(text()) });
+export const pathQuery = record({ path: text });
+export const refQuery = record({ path: text, ref: v.optional(text) });
 export const archiveQuery = record({
   ...refQuery.entries,
-  format: v.optional(text(), 'git-delta'),
+  format: v.optional(text, 'git-delta'),
 });
 
 export const socketQuery = record({
-  session_api_key: v.optional(text()),
+  session_api_key: v.optional(text),
   resend_mode: v.optional(oneOf(['all', 'since'])),
-  resend_all: v.optional(truth()),
-  after_timestamp: v.optional(time()),
+  resend_all: v.optional(truth),
+  after_timestamp: v.optional(time),
   /** Of the local service alone: genuine servers send the parts of an answer to all. */
-  deltas: v.optional(truth()),
+  deltas: v.optional(truth),
 });
 
 export type ConfirmationPolicyRequest = v.InferOutput<typeof confirmationPolicy>;
@@ -303,10 +301,10 @@ const size = record({ columns: integerFrom(1), rows: integerFrom(1) });
 
 export const execStart = record({
   type: oneOf(['start']),
-  argv: v.nullable(v.pipe(list(text()), v.minLength(1))),
-  cwd: v.nullable(text()),
-  env: mapOf(text()),
-  stdin: truth(),
+  argv: v.nullable(v.pipe(list(text), v.minLength(1))),
+  cwd: v.nullable(text),
+  env: mapOf(text),
+  stdin: truth,
   terminal: v.nullable(size),
 });
 

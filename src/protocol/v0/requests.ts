@@ -20,8 +20,10 @@ import { SETTINGS, type JsonObject } from '../settings.ts';
 import { provider, settingSchema, suggestedTask, TASK_TYPES, TRIGGERS } from '../v1/requests.ts';
 
 const URL_SCHEME = /^(?:https?|wss?):\/\/[^\s/]+/i;
-const url = () =>
-  textThat((value) => URL_SCHEME.test(value), 'URL must use http, https, ws or wss scheme');
+const url = textThat(
+  (value) => URL_SCHEME.test(value),
+  'URL must use http, https, ws or wss scheme',
+);
 
 const stdioArguments = v.pipe(
   v.unknown(),
@@ -32,20 +34,20 @@ const stdioArguments = v.pipe(
         )
       : given,
   ),
-  list(text()),
+  list(text),
 );
 
 const stdioEnvironment = v.pipe(
   v.unknown(),
   v.transform((given) => (typeof given === 'string' ? splitAssignments(given) : given)),
-  mapOf(text()),
+  mapOf(text),
 );
 
 /** Unknown members are refused at the top, and ignored within a server. */
 export const mcpConfig = closedRecord({
-  sse_servers: v.optional(list(record({ url: url(), api_key: maybe(text()) })), []),
+  sse_servers: v.optional(list(record({ url: url, api_key: maybe(text) })), []),
   shttp_servers: v.optional(
-    list(record({ url: url(), api_key: maybe(text()), timeout: maybe(integerFrom(1, 3600)) })),
+    list(record({ url: url, api_key: maybe(text), timeout: maybe(integerFrom(1, 3600)) })),
     [],
   ),
   stdio_servers: v.optional(
@@ -59,8 +61,8 @@ export const mcpConfig = closedRecord({
           (command) => /^\S+$/.test(command),
           'Command should be a single executable without spaces',
         ),
-        args: v.optional(v.nullable(stdioArguments)),
-        env: v.optional(v.nullable(stdioEnvironment)),
+        args: maybe(stdioArguments),
+        env: maybe(stdioEnvironment),
       }),
     ),
     [],
@@ -88,65 +90,63 @@ export const settings = record({
   max_iterations: maybe(integerFrom(1)),
   mcp_config: maybe(mcpConfig),
   condenser_max_size: maybe(
-    v.pipe(integer(), v.minValue(20, 'value_error: condenser_max_size must be at least 20')),
+    v.pipe(integer, v.minValue(20, 'value_error: condenser_max_size must be at least 20')),
   ),
 });
 export type SettingsV0 = JsonObject & { mcp_config?: McpConfigV0 | null | undefined };
 
 export const conversationCreate = closedRecord({
-  repository: maybe(text()),
-  git_provider: maybe(provider()),
-  selected_branch: maybe(text()),
-  initial_user_msg: maybe(text()),
-  image_urls: maybe(list(text())),
-  replay_json: maybe(text()),
+  repository: maybe(text),
+  git_provider: maybe(provider),
+  selected_branch: maybe(text),
+  initial_user_msg: maybe(text),
+  image_urls: maybe(list(text)),
+  replay_json: maybe(text),
   suggested_task: maybe(suggestedTask([...TASK_TYPES, 'CREATE_MICROAGENT'])),
   create_microagent: maybe(
-    record({ repo: text(), git_provider: maybe(provider()), title: maybe(text()) }),
+    record({ repo: text, git_provider: maybe(provider), title: maybe(text) }),
   ),
-  conversation_instructions: maybe(text()),
+  conversation_instructions: maybe(text),
   mcp_config: maybe(mcpConfig),
-  conversation_id: maybe(text()),
+  conversation_id: maybe(text),
 });
 export type ConversationCreateV0 = v.InferOutput<typeof conversationCreate>;
 
 export const conversationPatch = closedRecord({ title: textOf(1, 200) });
-export const conversationStart = record({ providers_set: maybe(list(provider())) });
-export const eventPost = record({ action: text(), args: v.optional(dictionary(), {}) });
+export const conversationStart = record({ providers_set: maybe(list(provider)) });
+export const eventPost = record({ action: text, args: v.optional(dictionary, {}) });
 
 export const conversationListQuery = record({
-  page_id: v.optional(text()),
+  page_id: v.optional(text),
   limit: v.optional(integerFrom(0), 20),
-  selected_repository: v.optional(text()),
+  selected_repository: v.optional(text),
   conversation_trigger: v.optional(oneOf(TRIGGERS.filter((each) => each !== 'automation'))),
-  include_sub_conversations: v.optional(truth(), false),
+  include_sub_conversations: v.optional(truth, false),
 });
 /** The upper bound of `limit` is checked by the route, which answers it with 400. */
 export const eventListQuery = record({
-  start_id: v.optional(integer(), 0),
-  end_id: v.optional(integer()),
-  reverse: v.optional(truth(), false),
-  limit: v.optional(integer(), 20),
+  start_id: v.optional(integer, 0),
+  end_id: v.optional(integer),
+  reverse: v.optional(truth, false),
+  limit: v.optional(integer, 20),
 });
-export const selectFileQuery = record({ file: text() });
-export const gitDiffQuery = record({ path: text() });
+export const selectFileQuery = record({ file: text });
+export const gitDiffQuery = record({ path: text });
 
 export const secretCreate = record({
-  name: storableText(),
-  value: storableText(),
-  description: maybe(storableText()),
+  name: storableText,
+  value: storableText,
+  description: maybe(storableText),
 });
 /** Provider names are checked by the route, for the sake of the place it names. */
 export const gitProviders = record({
-  provider_tokens: v.optional(
-    v.nullable(
-      mapOf(record({ token: maybe(text()), user_id: maybe(text()), host: maybe(text()) })),
-    ),
+  provider_tokens: maybe(
+    mapOf(record({ token: maybe(text), user_id: maybe(text), host: maybe(text) })),
   ),
   mcp_config: maybe(mcpConfig),
 });
 
-const selected = { selected_provider: v.optional(provider()) };
+const selected = { selected_provider: v.optional(provider) };
 export const repositoryListQuery = record({
   ...selected,
   page: v.optional(integerFrom(1)),
@@ -154,9 +154,9 @@ export const repositoryListQuery = record({
 });
 export const repositorySearchQuery = record({
   ...selected,
-  query: text(),
+  query: text,
   per_page: v.optional(integerFrom(1), 5),
 });
-const ofRepository = { ...selected, repository: text(), per_page: v.optional(integerFrom(1), 30) };
-export const branchSearchQuery = record({ ...ofRepository, query: text() });
+const ofRepository = { ...selected, repository: text, per_page: v.optional(integerFrom(1), 30) };
+export const branchSearchQuery = record({ ...ofRepository, query: text });
 export const branchListQuery = record({ ...ofRepository, page: v.optional(integerFrom(1), 1) });

@@ -13,7 +13,7 @@ import {
   literal,
   number,
   oneOf,
-  pageLimit,
+  page,
   record,
   storableText,
   text,
@@ -28,7 +28,7 @@ import { GIT_PROVIDERS } from '../git-providers.ts';
 import { PLAIN_SETTINGS, type Setting, type SettingType } from '../settings.ts';
 
 export type Provider = (typeof GIT_PROVIDERS)[number];
-export const provider = () => oneOf(GIT_PROVIDERS);
+export const provider = oneOf(GIT_PROVIDERS);
 
 export const TRIGGERS = [
   'resolver',
@@ -54,117 +54,113 @@ export const TASK_TYPES = [
 
 export const suggestedTask = (taskTypes: readonly string[] = TASK_TYPES) =>
   record({
-    git_provider: provider(),
+    git_provider: provider,
     task_type: oneOf(taskTypes),
-    repo: text(),
-    issue_number: integer(),
-    title: text(),
+    repo: text,
+    issue_number: integer,
+    title: text,
   });
 
 const textContent = closedRecord({
   type: v.optional(literal(['text']), 'text'),
-  text: text(),
-  cache_prompt: v.optional(truth(), false),
+  text: text,
+  cache_prompt: v.optional(truth, false),
 });
 const imageContent = record({
   type: v.optional(literal(['image']), 'image'),
-  image_urls: list(text()),
-  cache_prompt: v.optional(truth(), false),
+  image_urls: list(text),
+  cache_prompt: v.optional(truth, false),
 });
 
-export const content = () => anyOf({ TextContent: textContent, ImageContent: imageContent });
+export const content = anyOf({ TextContent: textContent, ImageContent: imageContent });
 
 const initialMessage = record({
   role: v.optional(oneOf(ROLES), 'user'),
-  content: v.optional(list(content()), []),
-  run: v.optional(truth(), false),
+  content: v.optional(list(content), []),
+  run: v.optional(truth, false),
 });
 
 /** The last six are this service's own extensions. */
 export const appConversationStart = record({
-  sandbox_id: maybe(text()),
-  conversation_id: maybe(uuid()),
+  sandbox_id: maybe(text),
+  conversation_id: maybe(uuid),
   initial_message: maybe(initialMessage),
-  system_message_suffix: maybe(text()),
-  processors: maybe(list(dictionary())),
-  llm_model: maybe(text()),
-  agent_profile_id: maybe(text()),
-  selected_repository: maybe(text()),
-  selected_branch: maybe(text()),
-  git_provider: maybe(provider()),
+  system_message_suffix: maybe(text),
+  processors: maybe(list(dictionary)),
+  llm_model: maybe(text),
+  agent_profile_id: maybe(text),
+  selected_repository: maybe(text),
+  selected_branch: maybe(text),
+  git_provider: maybe(provider),
   suggested_task: maybe(suggestedTask()),
-  title: maybe(storableText()),
+  title: maybe(storableText),
   trigger: maybe(oneOf(TRIGGERS)),
-  pr_number: v.optional(list(integer()), []),
-  parent_conversation_id: maybe(uuid()),
-  agent_type: v.optional(oneOf(['default', 'plan'] as const), 'default'),
-  public: maybe(truth()),
+  pr_number: v.optional(list(integer), []),
+  parent_conversation_id: maybe(uuid),
+  agent_type: v.optional(oneOf(['default', 'plan']), 'default'),
+  public: maybe(truth),
   plugins: maybe(
     list(
       record({
-        source: text(),
-        ref: maybe(text()),
-        repo_path: maybe(text()),
-        parameters: maybe(dictionary()),
+        source: text,
+        ref: maybe(text),
+        repo_path: maybe(text),
+        parameters: maybe(dictionary),
       }),
     ),
   ),
-  secrets: maybe(mapOf(text())),
-  observability_metadata: maybe(dictionary()),
-  observability_tags: maybe(list(text())),
-  observability_span_name: maybe(text()),
-  replay_json: maybe(text()),
-  sandbox_spec_id: maybe(text()),
+  secrets: maybe(mapOf(text)),
+  observability_metadata: maybe(dictionary),
+  observability_tags: maybe(list(text)),
+  observability_span_name: maybe(text),
+  replay_json: maybe(text),
+  sandbox_spec_id: maybe(text),
   confirmation_policy: maybe(confirmationPolicy),
-  workspace_commit: maybe(text()),
-  workspace_dependencies: maybe(truth()),
-  mcp_config: maybe(mapOf(dictionary())),
+  workspace_commit: maybe(text),
+  workspace_dependencies: maybe(truth),
+  mcp_config: maybe(mapOf(dictionary)),
 });
 export type AppConversationStart = v.InferOutput<typeof appConversationStart>;
 
 export const appConversationPatch = record({
-  title: maybe(storableText()),
-  public: maybe(truth()),
-  selected_repository: maybe(text()),
-  selected_branch: maybe(text()),
-  git_provider: maybe(provider()),
+  title: maybe(storableText),
+  public: maybe(truth),
+  selected_repository: maybe(text),
+  selected_branch: maybe(text),
+  git_provider: maybe(provider),
 });
 
 export const sendMessage = record({
-  role: v.optional(oneOf(['user'] as const), 'user'),
-  content: filledList(content()),
-  run: v.optional(truth(), true),
+  role: v.optional(oneOf(['user']), 'user'),
+  content: filledList(content),
+  run: v.optional(truth, true),
 });
 
 export const switchProfile = record({ profile_name: textOf(1, 64) });
 
 export const switchAcpModel = record({ model: textOf(1, 1000) });
 
-const page = (max: number, limit: number) => ({
-  page_id: v.optional(text()),
-  limit: v.optional(pageLimit(max), limit),
-});
 const conversationFilter = {
-  title__contains: v.optional(text()),
-  created_at__gte: v.optional(time()),
-  created_at__lt: v.optional(time()),
-  updated_at__gte: v.optional(time()),
-  updated_at__lt: v.optional(time()),
-  sandbox_id__eq: v.optional(text()),
-  include_sub_conversations: v.optional(truth(), false),
+  title__contains: v.optional(text),
+  created_at__gte: v.optional(time),
+  created_at__lt: v.optional(time),
+  updated_at__gte: v.optional(time),
+  updated_at__lt: v.optional(time),
+  sandbox_id__eq: v.optional(text),
+  include_sub_conversations: v.optional(truth, false),
 };
 export const conversationCountQuery = record(conversationFilter);
-export const conversationSearchQuery = record({ ...conversationFilter, ...page(100, 100) });
+export const conversationSearchQuery = record({ ...conversationFilter, ...page() });
 
 const startTaskFilter = {
-  conversation_id__eq: v.optional(uuid()),
-  created_at__gte: v.optional(time()),
+  conversation_id__eq: v.optional(uuid),
+  created_at__gte: v.optional(time),
 };
 export const startTaskSearchQuery = record({
   ...startTaskFilter,
-  ...page(100, 100),
+  ...page(),
   sort_order: v.optional(
-    oneOf(['CREATED_AT', 'CREATED_AT_DESC', 'UPDATED_AT', 'UPDATED_AT_DESC'] as const),
+    oneOf(['CREATED_AT', 'CREATED_AT_DESC', 'UPDATED_AT', 'UPDATED_AT_DESC']),
     'CREATED_AT_DESC',
   ),
 });
@@ -193,55 +189,54 @@ export const EVENT_KINDS = [
 
 const eventFilter = {
   kind__eq: v.optional(literal(EVENT_KINDS)),
-  timestamp__gte: v.optional(time()),
-  timestamp__lt: v.optional(time()),
+  timestamp__gte: v.optional(time),
+  timestamp__lt: v.optional(time),
 };
 export const eventCountQuery = record(eventFilter);
 export const eventSearchQuery = record({
   ...eventFilter,
-  ...page(100, 100),
-  sort_order: v.optional(oneOf(['TIMESTAMP', 'TIMESTAMP_DESC'] as const), 'TIMESTAMP'),
+  ...page(),
+  sort_order: v.optional(oneOf(['TIMESTAMP', 'TIMESTAMP_DESC']), 'TIMESTAMP'),
 });
 
-export const pageQuery = record(page(100, 100));
+export const pageQuery = record(page());
 
-export const startTaskQuery = record({ ids: filledList(uuid()) });
+export const startTaskQuery = record({ ids: filledList(uuid) });
 
-export const gitSearchQuery = record({ provider: provider(), ...page(100, 100) });
+export const gitSearchQuery = record({ provider, ...page() });
 export const repositorySearchQuery = record({
   ...gitSearchQuery.entries,
-  query: v.optional(text(), ''),
+  query: v.optional(text, ''),
 });
 export const branchSearchQuery = record({
-  provider: provider(),
-  repository: text(),
-  query: text(),
-  ...page(100, 30),
+  provider,
+  repository: text,
+  query: text,
+  ...page(30),
 });
-export const configSearchQuery = record({ query: v.optional(text()), ...page(100, 50) });
+export const configSearchQuery = record({ query: v.optional(text), ...page(50) });
 
 const SECRET_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-const secretName = () =>
-  textThat(
-    (name) => SECRET_NAME.test(name),
-    'Invalid secret name. Must start with a letter or underscore, and contain only ' +
-      'alphanumeric characters and underscores.',
-  );
+const secretName = textThat(
+  (name) => SECRET_NAME.test(name),
+  'Invalid secret name. Must start with a letter or underscore, and contain only ' +
+    'alphanumeric characters and underscores.',
+);
 export const secretCreate = record({
-  name: secretName(),
-  value: storableText(),
-  description: maybe(storableText()),
+  name: secretName,
+  value: storableText,
+  description: maybe(storableText),
 });
-export const secretUpdate = record({ name: secretName(), description: maybe(storableText()) });
-export const secretSearchQuery = record({ name__contains: v.optional(text()), ...page(100, 100) });
+export const secretUpdate = record({ name: secretName, description: maybe(storableText) });
+export const secretSearchQuery = record({ name__contains: v.optional(text), ...page() });
 
 export const PROFILE_NAME = /^[A-Za-z0-9._-]{1,64}$/;
-export const profileName = () => textLike(PROFILE_NAME);
-export const profileRename = record({ new_name: profileName() });
+export const profileName = textLike(PROFILE_NAME);
+export const profileRename = record({ new_name: profileName });
 export const profileSave = record({
-  include_secrets: v.optional(truth(), true),
-  llm: maybe(dictionary()),
-  preserve_existing_api_key: v.optional(truth(), false),
+  include_secrets: v.optional(truth, true),
+  llm: maybe(dictionary),
+  preserve_existing_api_key: v.optional(truth, false),
 });
 
 const SETTING_SCHEMAS = {
@@ -249,13 +244,13 @@ const SETTING_SCHEMAS = {
   integer,
   number,
   boolean: truth,
-  array: () => list(text()),
+  array: list(text),
   object: dictionary,
-} satisfies Record<SettingType, () => v.GenericSchema>;
+} satisfies Record<SettingType, v.GenericSchema>;
 
 /** Bounds of numbers are left to the dialect. */
 export const settingSchema = ({ type, choices }: Setting): v.GenericSchema =>
-  type === 'string' && choices !== null ? oneOf(choices) : SETTING_SCHEMAS[type]();
+  type === 'string' && choices !== null ? oneOf(choices) : SETTING_SCHEMAS[type];
 
 export const plainSettings = record({
   ...Object.fromEntries(

@@ -85,16 +85,16 @@ export function toAgent(servers: McpServers): McpServers {
   );
 }
 
-const texts = maybe(mapOf(text()));
+const texts = maybe(mapOf(text));
 const members = {
-  command: maybe(text()),
-  args: maybe(list(text())),
+  command: maybe(text),
+  args: maybe(list(text)),
   env: texts,
   url: maybe(textLike(/^(?:https?|wss?):\/\//i)),
-  transport: maybe(text()),
+  transport: maybe(text),
   headers: texts,
   timeout: maybe(v.number()),
-  api_key: maybe(text()),
+  api_key: maybe(text),
 };
 type ServerMembers = v.InferOutput<v.ObjectSchema<typeof members, undefined>>;
 const serverForm = v.pipe(

@@ -151,14 +151,14 @@ describe.each(SERVERS)('the document of the %s', (server, routes) => {
 it('the document of a server has the schemas that check its requests', () => {
   const declared = { callers: '', handle: () => 1 };
   const id = v.pipe(
-    text(),
+    text,
     v.check((each) => toHexId(each) !== null),
   );
   const routes: Route<null>[] = [
     route('GET /a/{part}', {
       ...declared,
-      query: record({ name: text(), more: v.optional(v.array(text())) }),
-      answers: { 200: text() },
+      query: record({ name: text, more: v.optional(v.array(text)) }),
+      answers: { 200: text },
     }),
     route('POST /a', {
       ...declared,

@@ -29,7 +29,7 @@ type AgentWithModel = NonNullable<requests.StartConversation['agent_settings']>;
 const NO_MODEL =
   'A replay has no model, so no answer is possible. Start a conversation with a model.';
 
-export const BY_ID = { conversation_id: uuid() };
+export const BY_ID = { conversation_id: uuid };
 export const CHANGED = { 200: success, ...refused(404) };
 const response = v.object(texts('response'));
 

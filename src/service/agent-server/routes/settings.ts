@@ -93,7 +93,7 @@ export const userRoutes: readonly Route<AgentContext>[] = [
   }),
   route('GET /api/profiles/{name}', {
     callers: 'sdk, typescript-client',
-    parts: { name: profileName() },
+    parts: { name: profileName },
     headers: EXPOSE,
     answers: { 200: profile(), ...refused(400, 404) },
     handle: ({ userStore }, { path: { name }, c }) =>

@@ -40,11 +40,11 @@ const MAX_IDS = 99;
 const MAX_TASKS = 100;
 const PAGE = 500;
 
-const BY_ID = { conversation_id: uuid() };
+const BY_ID = { conversation_id: uuid };
 const sharedSearchQuery = record({ ...v1.eventSearchQuery.entries, ...BY_ID });
 /** Its ids are checked by `hexIds`: other errors are a 400 at genuine servers. */
-const idsQuery = record({ ids: list(text()) });
-const fileQuery = record({ file_path: v.optional(text(), 'PLAN.md') });
+const idsQuery = record({ ids: list(text) });
+const fileQuery = record({ file_path: v.optional(text, 'PLAN.md') });
 
 export const conversationRoutesV1: readonly Route<AppContext>[] = [
   route('POST /api/v1/app-conversations', {

@@ -13,14 +13,14 @@ import { LINK_SECONDS, SESSION_SECONDS } from '../pages.ts';
 const COOKIE = 'acs_page';
 const HTML = 'text/html';
 
-const pageQuery = record({ once: v.optional(text()) });
-const stepsQuery = record({ after: v.optional(text()), until: v.optional(text()) });
-const liveQuery = record({ after: v.optional(text()), again: v.optional(text()) });
+const pageQuery = record({ once: v.optional(text) });
+const stepsQuery = record({ after: v.optional(text), until: v.optional(text) });
+const liveQuery = record({ after: v.optional(text), again: v.optional(text) });
 
 export const pageRoutes: readonly Route<AppContext>[] = [
   route('POST /local/conversations/{conversation_id}/page-link', {
     callers: 'acs conv open',
-    parts: { conversation_id: uuid() },
+    parts: { conversation_id: uuid },
     answers: {
       200: v.object({ ...texts('token'), expires_in_seconds: integer() }),
       ...refused(404),
@@ -32,7 +32,7 @@ export const pageRoutes: readonly Route<AppContext>[] = [
   }),
   route('GET /local/conversations/{conversation_id}/changes', {
     callers: 'acs conv export',
-    parts: { conversation_id: uuid() },
+    parts: { conversation_id: uuid },
     answers: { 200: v.object(texts('patch')), ...refused(404) },
     async handle(context, { path: { conversation_id: id } }) {
       const row = context.store.conversations.get(id);

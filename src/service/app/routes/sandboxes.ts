@@ -17,9 +17,9 @@ import { cut } from '../../../base/text/well-formed.ts';
 
 const MAX_IDS = 100;
 
-const idQuery = record({ id: list(text()) });
-const specQuery = record({ sandbox_spec_id: v.optional(text()) });
-const sandboxQuery = record({ sandbox_id: text() });
+const idQuery = record({ id: list(text) });
+const specQuery = record({ sandbox_spec_id: v.optional(text) });
+const sandboxQuery = record({ sandbox_id: text });
 
 export const sandboxRoutes: readonly Route<AppContext>[] = [
   route('POST /api/v1/sandboxes', {

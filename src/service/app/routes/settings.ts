@@ -49,14 +49,14 @@ import { sandboxOfKey } from './sandboxes.ts';
 
 const MAX_PROFILES = 10;
 
-const userQuery = record({ expose_secrets: v.optional(truth(), false) });
-const BY_NAME = { name: v1.profileName() };
+const userQuery = record({ expose_secrets: v.optional(truth, false) });
+const BY_NAME = { name: v1.profileName };
 const nameAndMessage = v.object(texts('name', 'message'));
 
 export const settingsRoutes: readonly Route<AppContext>[] = [
   route('GET /api/options/config', {
     callers: 'acs (probe)',
-    answers: { 200: v.object({ APP_MODE: v.string(), FEATURE_FLAGS: dictionary() }) },
+    answers: { 200: v.object({ APP_MODE: v.string(), FEATURE_FLAGS: dictionary }) },
     handle: () => ({
       APP_MODE: 'oss',
       GITHUB_CLIENT_ID: '',
@@ -85,7 +85,7 @@ export const settingsRoutes: readonly Route<AppContext>[] = [
     answers: {
       200: v.object({
         app_mode: v.string(),
-        feature_flags: dictionary(),
+        feature_flags: dictionary,
         providers_configured: v.array(v.string()),
       }),
     },
@@ -105,7 +105,7 @@ export const settingsRoutes: readonly Route<AppContext>[] = [
   }),
   route('POST /api/v1/settings', {
     callers: 'acs settings set, typescript-client',
-    body: dictionary(),
+    body: dictionary,
     answers: {
       200: message,
       400: errorMessage,
@@ -153,7 +153,7 @@ export const settingsRoutes: readonly Route<AppContext>[] = [
   route('GET /api/v1/skills/search', {
     callers: 'typescript-client',
     query: v1.pageQuery,
-    answers: { 200: pageOf(dictionary()) },
+    answers: { 200: pageOf(dictionary) },
     handle: (_, { query }) => listPage(query, []),
   }),
   route('GET /api/v1/settings/profiles', {
