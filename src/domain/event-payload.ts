@@ -1,16 +1,12 @@
 /** What a payload says. Its texts are untrusted: src/output escapes them. */
-import { isRecord, type Json as Members } from '../protocol/shape.ts';
+import { isRecord, member, type Json as Members } from '../protocol/shape.ts';
 import type { ConversationEvent } from './event.ts';
 import { shortened } from '../base/text/well-formed.ts';
 
-export { isRecord, type Members };
+export { isRecord, member, type Members };
 
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
-}
-
-export function member(value: unknown, ...path: string[]): unknown {
-  return path.reduce((holder, name) => (isRecord(holder) ? holder[name] : undefined), value);
 }
 
 export function textAt(value: unknown, ...path: string[]): string {

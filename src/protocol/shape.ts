@@ -21,6 +21,11 @@ export function isRecord(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Undefined where a part of the path is no object or has no such member. */
+export function member(value: unknown, ...path: string[]): unknown {
+  return path.reduce((holder, name) => (isRecord(holder) ? holder[name] : undefined), value);
+}
+
 export function asRecord(value: unknown, subject: string): Json {
   if (!isRecord(value)) throw new ShapeError(subject, 'an object');
   return value;
@@ -33,16 +38,14 @@ export function asList(value: unknown, subject: string): unknown[] {
 
 export function requiredText(record: Json, name: string, subject: string): string {
   const value = record[name];
-  if (typeof value !== 'string' || value === '')
-    throw new ShapeError(`${subject}.${name}`, 'a text');
-  return value;
+  if (typeof value === 'string' && value !== '') return value;
+  throw new ShapeError(`${subject}.${name}`, 'a text');
 }
 
 export function optionalText(record: Json, name: string, subject: string): string | null {
-  const value = record[name];
-  if (value === undefined || value === null) return null;
-  if (typeof value !== 'string') throw new ShapeError(`${subject}.${name}`, 'a text or null');
-  return value;
+  const value = record[name] ?? null;
+  if (value === null || typeof value === 'string') return value;
+  throw new ShapeError(`${subject}.${name}`, 'a text or null');
 }
 
 export function optionalTexts<const Name extends string>(
@@ -55,21 +58,18 @@ export function optionalTexts<const Name extends string>(
 }
 
 export function optionalNumber(record: Json, name: string, subject: string): number | null {
-  const value = record[name];
-  if (value === undefined || value === null) return null;
-  if (typeof value !== 'number') throw new ShapeError(`${subject}.${name}`, 'a number or null');
-  return value;
+  const value = record[name] ?? null;
+  if (value === null || typeof value === 'number') return value;
+  throw new ShapeError(`${subject}.${name}`, 'a number or null');
 }
 
 export function optionalRecord(record: Json, name: string, subject: string): Json | null {
-  const value = record[name];
-  return value === undefined || value === null ? null : asRecord(value, `${subject}.${name}`);
+  const value = record[name] ?? null;
+  return value === null ? null : asRecord(value, `${subject}.${name}`);
 }
 
 export function textList(record: Json, name: string, subject: string): string[] {
-  const value = record[name];
-  if (value === undefined || value === null) return [];
-  return asList(value, `${subject}.${name}`).map((item) => {
+  return asList(record[name] ?? [], `${subject}.${name}`).map((item) => {
     if (typeof item !== 'string') throw new ShapeError(`${subject}.${name}`, 'a list of texts');
     return item;
   });

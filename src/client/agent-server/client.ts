@@ -12,11 +12,12 @@ import { readPage } from '../../protocol/shape.ts';
 import { readEvent, type EventRecord } from '../../protocol/v1/records.ts';
 import { normalId } from '../../domain/ids.ts';
 import { read, type Links } from '../shared/links.ts';
-import type { Page } from '../../domain/pages.ts';
+import { byId, eachPage, type Page } from '../../domain/pages.ts';
 import type { Answer } from '../http/answer.ts';
 import type { CallOptions } from '../http/call.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
 import type { Transport } from '../http/transport.ts';
+import { searchQuery, type Pages, type RecordQuery } from './events.ts';
 import { runCommand, runShortCommand, type CommandResult } from './shell-command.ts';
 
 export class AgentClient {
@@ -44,20 +45,22 @@ export class AgentClient {
     return read(await this.transport.request({ path: this.#path }), readAgentConversation);
   }
 
-  /** `since`: naive time, inclusive. */
   async events(
-    filter: { since?: string | undefined; order: 'TIMESTAMP' | 'TIMESTAMP_DESC'; limit?: number },
+    search: Parameters<typeof searchQuery>[0],
     page: string | null,
   ): Promise<Page<EventRecord>> {
-    const { since, order, limit = 100 } = filter;
-    const query = {
-      timestamp__gte: since,
-      sort_order: order,
-      limit: Math.min(limit, 100),
-      page_id: page,
-    };
+    const query = searchQuery(search, page);
     const answer = await this.transport.request({ path: `${this.#path}/events/search`, query });
     return read(answer, (body) => readPage(body, 'events', readEvent));
+  }
+
+  eventPages({ order, since }: RecordQuery, known = new Set<string>()): Pages {
+    return eachPage(byId, (page) => this.events({ order, since }, page), { ahead: 'next', known });
+  }
+
+  /** Newest first. */
+  async newestEvents(): Promise<EventRecord[]> {
+    return (await this.events({ order: 'newest-first', limit: 30 }, null)).items;
   }
 
   /** The agent continues if `run`. Sent once. */
@@ -79,29 +82,22 @@ export class AgentClient {
     return answer.status === 409 ? answer : null;
   }
 
-  async #interrupt(): Promise<'taken' | 'unsupported'> {
+  /** An older server only pauses, after the current step. Throws `unsupported`, `not-found`. */
+  async stop(): Promise<void> {
     const call = {
       safe: 'idempotent',
       accept: [404, 405],
       timeoutMs: LIMITS_MS.interrupt,
     } as const;
-    return (await this.#post('/interrupt', call)).status < 300 ? 'taken' : 'unsupported';
-  }
-
-  /** An older server only pauses, after the current step. Throws `unsupported`, `not-found`. */
-  async stop(): Promise<void> {
-    if ((await this.#interrupt().catch(nullIf(isOfKind('server')))) === 'taken') return;
-    await this.#pause().catch(async (error: unknown) => {
+    const interrupt = this.#post('/interrupt', call).catch(nullIf(isOfKind('server')));
+    if (((await interrupt)?.status ?? 404) < 300) return;
+    const pause = { safe: 'idempotent', timeoutMs: LIMITS_MS.step } as const;
+    await this.#post('/pause', pause).catch(async (error: unknown) => {
       if (!isNotFound(error)) throw error;
       await this.conversation(); // throws not-found where the 404 is about the conversation
       const message = 'this server cannot stop a run: it has no route for this';
       throw new AppError('unsupported', message, error.details);
     });
-  }
-
-  /** The server answers when the current step has ended. */
-  async #pause(): Promise<void> {
-    await this.#post('/pause', { safe: 'idempotent', timeoutMs: LIMITS_MS.step });
   }
 
   async setConfirmationPolicy(

@@ -2,8 +2,7 @@
 import { isFailure, nullIf } from '../../base/errors.ts';
 import { pendingActionsV1, type PendingAction } from '../../domain/confirmation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
-import { allPages, byId, type Page } from '../../domain/pages.ts';
-import type { EventRecord } from '../../protocol/v1/records.ts';
+import { allPages, byId } from '../../domain/pages.ts';
 import {
   answerUntilTaken,
   refuseOtherAction,
@@ -17,7 +16,6 @@ import type { AgentClient } from './client.ts';
 import { executionStatusOf, toEvent } from './event-records.ts';
 
 export const WAITING = 'waiting_for_confirmation';
-export const newest = { order: 'TIMESTAMP_DESC' } as const;
 
 async function isWaiting(agent: AgentClient): Promise<boolean> {
   return (await agent.conversation()).execution_status === WAITING;
@@ -28,17 +26,18 @@ export async function pendingAt(links: Links, agent: AgentClient): Promise<Pendi
 }
 
 function unansweredAt(links: Links, agent: AgentClient): Promise<PendingAction[]> {
-  return unanswered(links, agent.conversationId, (page) => agent.events(newest, page));
+  return unanswered(links, agent.conversationId, (query, page) => agent.events(query, page));
 }
 
 /** The pending step is among the newest events; a second page covers the messages since. */
 export async function unanswered(
   links: Links,
   id: string,
-  newestPages: (page: string | null) => Promise<Page<EventRecord>>,
+  search: AgentClient['events'],
 ): Promise<PendingAction[]> {
   const newestFirst: ConversationEvent[] = [];
-  for await (const event of allPages(byId, newestPages)) {
+  const fetch = (page: string | null) => search({ order: 'newest-first' }, page);
+  for await (const event of allPages(byId, fetch)) {
     newestFirst.push(toEvent(event, id, links.network.redaction));
     if (newestFirst.length >= 200) break;
   }
@@ -86,8 +85,8 @@ export async function runAt(links: Links, agent: AgentClient): Promise<RunStart>
   let last: { id: string | undefined } | null = null;
   const newestStatus = () =>
     agent
-      .events({ ...newest, limit: 30 }, null)
-      .then(({ items }) => ({ id: items.find((event) => executionStatusOf(event) !== null)?.id }))
+      .newestEvents()
+      .then((events) => ({ id: events.find((event) => executionStatusOf(event) !== null)?.id }))
       .catch(nullIf(isFailure));
   const effect = await untilEffect(links, {
     async send() {

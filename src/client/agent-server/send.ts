@@ -31,8 +31,7 @@ export async function untilRun(
 async function hasMoved(agent: AgentClient): Promise<boolean> {
   const { execution_status: status } = await agent.conversation();
   if (status === null || !STOPPED.has(status)) return true;
-  const { items } = await agent.events({ order: 'TIMESTAMP_DESC', limit: 30 }, null);
-  const newest = items.find(
+  const newest = (await agent.newestEvents()).find(
     (event) => event.kind !== 'ConversationStateUpdateEvent' || executionStatusOf(event) !== null,
   );
   return newest === undefined || !isUserMessage(newest);

@@ -2,8 +2,8 @@
 import type { Page } from '../../domain/pages.ts';
 import { dashedId, noConversation, normalId, normalizeId } from '../../domain/ids.ts';
 import {
-  readBackendConversation,
-  type BackendConversationRecord,
+  readAgentConversation,
+  type AgentConversationRecord,
 } from '../../protocol/agent-server/records.ts';
 import { readPage } from '../../protocol/shape.ts';
 import { AgentClient } from '../agent-server/client.ts';
@@ -21,21 +21,21 @@ export async function search(
   links: Links,
   { pageSize = MOST_ITEMS }: ListQuery,
   page: string | null,
-): Promise<Page<BackendConversationRecord>> {
+): Promise<Page<AgentConversationRecord>> {
   const query = { limit: Math.min(pageSize, MOST_ITEMS), page_id: page };
   const answer = await links.app.request({ path: '/api/conversations/search', query });
-  return read(answer, (body) => readPage(body, 'conversations', readBackendConversation));
+  return read(answer, (body) => readPage(body, 'conversations', readAgentConversation));
 }
 
 /** Null for an unknown id. A server refuses what is no UUID: it is not sent. */
-export async function find(links: Links, id: string): Promise<BackendConversationRecord | null> {
+export async function find(links: Links, id: string): Promise<AgentConversationRecord | null> {
   if (normalizeId(id) === null) return null;
   const answer = await links.app.request({ path: pathOf(id), accept: [404] });
-  return answer.status === 404 ? null : read(answer, readBackendConversation);
+  return answer.status === 404 ? null : read(answer, readAgentConversation);
 }
 
 /** Throws `not-found`. */
-export async function getRecord(links: Links, id: string): Promise<BackendConversationRecord> {
+export async function getRecord(links: Links, id: string): Promise<AgentConversationRecord> {
   const record = await find(links, id);
   if (record === null) throw noConversation(id);
   return record;

@@ -3,7 +3,6 @@ import { eachItem } from '../../domain/pages.ts';
 import { follow } from '../../runs/follower.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import { answerAt, pendingAt, runAt, WAITING } from '../agent-server/confirmations.ts';
-import { agentPages } from '../agent-server/events.ts';
 import { finalAnswer, historyPages } from '../agent-server/event-records.ts';
 import { outgoingContent } from '../agent-server/message.ts';
 import { untilRun } from '../agent-server/send.ts';
@@ -64,12 +63,12 @@ export function createBackendConversations(
     eventPages(of, query) {
       const agent = agentAt(of);
       const { redaction } = links.network;
-      return historyPages(agentPages(agent, query), agent.conversationId, redaction, query.limit);
+      return historyPages(agent.eventPages(query), agent.conversationId, redaction, query.limit);
     },
     follow: (id, options) =>
       follow(new BackendSource(links, id, options), links.clock, links.signal, options),
     async result(of) {
-      const pages = agentPages(agentAt(of), { order: 'newest-first' });
+      const pages = agentAt(of).eventPages({ order: 'newest-first' });
       return await finalAnswer(eachItem(pages), links.network.redaction);
     },
     send: (to, message) => send(links, agentAt(to), message),

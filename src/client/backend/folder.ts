@@ -1,7 +1,7 @@
 /** The folder of a conversation on the machine of the server (interface 14.2). */
 import { dashedId, normalId } from '../../domain/ids.ts';
 import { isRecord } from '../../protocol/shape.ts';
-import type { BackendConversationRecord } from '../../protocol/agent-server/records.ts';
+import type { AgentConversationRecord } from '../../protocol/agent-server/records.ts';
 import { shellQuote } from '../../base/text/shell-quote.ts';
 import { parseTime } from '../../base/text/time.ts';
 import type { CallOptions } from '../http/call.ts';
@@ -35,7 +35,7 @@ export async function folderOf(
   return known.get(normalId(id)) ?? readFolder(await getRecord(links, id));
 }
 
-export function readFolder(record: BackendConversationRecord): ConversationFolder {
+export function readFolder(record: AgentConversationRecord): ConversationFolder {
   const id = normalId(record.id);
   const dashed = dashedId(id);
   const folder = record.working_dir ?? '.';
@@ -54,7 +54,7 @@ export function readFolder(record: BackendConversationRecord): ConversationFolde
 }
 
 /** Of a worktree that the server has made, only the instructions of the agent name the checkout. */
-function originalOf({ payload: { agent } }: BackendConversationRecord): string | null {
+function originalOf({ payload: { agent } }: AgentConversationRecord): string | null {
   const context = isRecord(agent) ? agent['agent_context'] : null;
   const text = isRecord(context) ? String(context['system_message_suffix']) : '';
   return /^- Original workspace: (\/.*)$/m.exec(text)?.[1] ?? null;

@@ -3,7 +3,7 @@ import { isFailure, isOfKind, nullIf } from '../../base/errors.ts';
 import type { Conversation, Reason } from '../../domain/conversation.ts';
 import { textOf } from '../../domain/event-payload.ts';
 import { normalId } from '../../domain/ids.ts';
-import type { BackendConversationRecord } from '../../protocol/agent-server/records.ts';
+import type { AgentConversationRecord } from '../../protocol/agent-server/records.ts';
 import type { EventRecord } from '../../protocol/v1/records.ts';
 import type {
   FollowOptions,
@@ -14,7 +14,6 @@ import type {
 } from '../../runs/follow-source.ts';
 import { endOfStatus } from '../../runs/status.ts';
 import type { AgentClient } from '../agent-server/client.ts';
-import { agentPages } from '../agent-server/events.ts';
 import { isUserMessage, reasonOfEvent } from '../agent-server/event-records.ts';
 import { AgentSource } from '../agent-server/follow.ts';
 import type { Links } from '../shared/links.ts';
@@ -23,7 +22,7 @@ import { toConversation } from './records.ts';
 
 export class BackendSource extends AgentSource implements FollowSource {
   readonly #agent: AgentClient;
-  #record: BackendConversationRecord | null = null;
+  #record: AgentConversationRecord | null = null;
   /** Of the last event that has one. */
   #status: string | null = null;
   /** A status that is new since the record was read. */
@@ -52,7 +51,7 @@ export class BackendSource extends AgentSource implements FollowSource {
   }
 
   async *readEvents(window: FollowWindow): AsyncGenerator<SourceEvent, void, void> {
-    for await (const page of agentPages(this.#agent, { since: this.sinceOf(window) }))
+    for await (const page of this.#agent.eventPages({ since: this.sinceOf(window) }))
       for (const event of page) yield this.sourceEvent(event);
   }
 
@@ -85,10 +84,8 @@ export async function withReason(
   if (status === 'stuck') return { ...conversation, reason: endOfStatus(status)?.reason ?? null };
   if (status !== 'failed') return conversation;
   if (known !== null) return { ...conversation, reason: known };
-  const newest = await agent
-    .events({ order: 'TIMESTAMP_DESC', limit: 30 }, null)
-    .catch(nullIf(isFailure));
-  return { ...conversation, reason: redaction.value(reasonOf(newest?.items ?? [])) };
+  const newest = await agent.newestEvents().catch(nullIf(isFailure));
+  return { ...conversation, reason: redaction.value(reasonOf(newest ?? [])) };
 }
 
 /** A server that restarts during a step stores the error of this step alone. */

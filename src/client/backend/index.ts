@@ -1,7 +1,7 @@
 /** An agent server as the server: Agent Canvas backends (interface 14). */
 import { AppError } from '../../base/errors.ts';
 import { noConversation, normalId } from '../../domain/ids.ts';
-import type { BackendConversationRecord } from '../../protocol/agent-server/records.ts';
+import type { AgentConversationRecord } from '../../protocol/agent-server/records.ts';
 import { deferred, forward } from '../shared/compose.ts';
 import type { Links } from '../shared/links.ts';
 import type { Adapter } from '../shared/server.ts';
@@ -12,7 +12,7 @@ import { readFolder, routesOf, type Folders } from './folder.ts';
 
 export function createBackend(links: Links): Adapter {
   const folders: Folders = new Map();
-  const kept = (record: BackendConversationRecord) => {
+  const kept = (record: AgentConversationRecord) => {
     folders.set(normalId(record.id), readFolder(record));
     return toConversation(links, record);
   };

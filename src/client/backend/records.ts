@@ -1,7 +1,7 @@
 import { blankConversation, type Conversation } from '../../domain/conversation.ts';
 import { dashedId, normalId } from '../../domain/ids.ts';
 import { normalizeTime } from '../../base/text/time.ts';
-import type { BackendConversationRecord } from '../../protocol/agent-server/records.ts';
+import type { AgentConversationRecord } from '../../protocol/agent-server/records.ts';
 import { metricsOfState, runStateOf } from '../agent-server/state.ts';
 import { webUrlOf, type Links, type WebUrl } from '../shared/links.ts';
 
@@ -15,7 +15,7 @@ export const TAGS = {
   checkout: 'acscheckout',
 } as const;
 
-export function tagOf({ tags }: BackendConversationRecord, name: keyof typeof TAGS): string | null {
+export function tagOf({ tags }: AgentConversationRecord, name: keyof typeof TAGS): string | null {
   const value = tags[TAGS[name]];
   return typeof value === 'string' && value !== '' ? value : null;
 }
@@ -25,7 +25,7 @@ export function pageUrlOf(links: Links): WebUrl {
   return (id) => webUrlOf(links)(dashedId(id));
 }
 
-export function toConversation(links: Links, record: BackendConversationRecord): Conversation {
+export function toConversation(links: Links, record: AgentConversationRecord): Conversation {
   const id = normalId(record.id);
   const { execution_status } = record;
   const state = runStateOf(execution_status ?? '');

@@ -4,8 +4,8 @@ import type { Conversation } from '../../domain/conversation.ts';
 import { dashedId, normalId } from '../../domain/ids.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import {
-  readBackendConversation,
-  type BackendConversationRecord,
+  readAgentConversation,
+  type AgentConversationRecord,
 } from '../../protocol/agent-server/records.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import { messageContent } from '../agent-server/message.ts';
@@ -41,7 +41,7 @@ export async function* startBackend(
   yield { ...progress, step: 'preparing the workspace', conversation_id: null };
   const prepared = await prepareWorkspace(links, id, workspace, request);
   const delivery: Delivery = { isPossible: false };
-  let record: BackendConversationRecord;
+  let record: AgentConversationRecord;
   try {
     const place = await withChanges(links, prepared, request.changes);
     const started = startBody(request, id, { ...place, stored });
@@ -117,7 +117,7 @@ async function sendStart(
   links: Links,
   request: NewConversation,
   { id, body, delivery }: { id: string; body: Record<string, unknown>; delivery: Delivery },
-): Promise<BackendConversationRecord> {
+): Promise<AgentConversationRecord> {
   const hint = `see: acs conv show ${id}\nstop it: acs conv stop ${id}`;
   const data = { conversation_id: id };
   const post = async () => {
@@ -125,7 +125,7 @@ async function sendStart(
     const limits = { timeoutMs: LIMITS_MS.start, accept: [400, 404, 422] };
     const answer = await links.app.request({ ...call, ...limits });
     if (answer.status >= 400) throw refusedStart(answer, request);
-    return read(answer, readBackendConversation);
+    return read(answer, readAgentConversation);
   };
   const orRefused = async (before: 'unsent' | 'sent') => {
     try {
@@ -168,7 +168,7 @@ function isRefusal({ kind, details }: AppError, before: 'unsent' | 'sent'): bool
 
 /** The server failed after the record was stored, and before the message: nothing will run. */
 function isWithoutMessage(
-  { payload }: BackendConversationRecord,
+  { payload }: AgentConversationRecord,
   body: Record<string, unknown>,
   { details: { status } }: AppError,
 ): boolean {

@@ -1,6 +1,6 @@
 import { AppError } from '../../base/errors.ts';
 import { isShapeError } from '../../protocol/shape.ts';
-import type { BackendConversationRecord } from '../../protocol/agent-server/records.ts';
+import type { AgentConversationRecord } from '../../protocol/agent-server/records.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import type { KnownFeatures } from './features.ts';
 import type { Answer } from '../http/answer.ts';
@@ -22,7 +22,7 @@ export interface Links {
   notice(text: string): void;
   randomId(): string;
   /** `record`: of the conversation that was started last; its follower does not read it again. */
-  starts: { record: AppConversationRecord | null; backend: BackendConversationRecord | null };
+  starts: { record: AppConversationRecord | null; backend: AgentConversationRecord | null };
   features: KnownFeatures;
 }
 

@@ -15,6 +15,7 @@ import type { Query } from '../http/address.ts';
 import type { CallOptions } from '../http/call.ts';
 import { statusError, errorBy, type Answer } from '../http/answer.ts';
 import { noConversation, normalId, normalizeId } from '../../domain/ids.ts';
+import { searchQuery, type RecordQuery } from '../agent-server/events.ts';
 import { read, type Links } from '../shared/links.ts';
 import type { IdOrRecord, ListQuery } from '../shared/server.ts';
 import type { ReadConversation } from './records.ts';
@@ -126,10 +127,8 @@ export function noSandbox(id: string): AppError {
   });
 }
 
-export interface EventFilter {
+export interface EventFilter extends RecordQuery {
   kind?: string;
-  since?: string;
-  order: 'TIMESTAMP' | 'TIMESTAMP_DESC';
   limit?: number;
   final?: readonly number[];
 }
@@ -138,10 +137,10 @@ export interface EventFilter {
 export async function searchAppEvents(
   links: Links,
   id: string,
-  { kind, since, order, limit = MOST_ITEMS, final = [] }: EventFilter,
+  { kind, final = [], ...search }: EventFilter,
   page: string | null,
 ): Promise<Page<EventRecord>> {
-  const query = { kind__eq: kind, timestamp__gte: since, sort_order: order, limit, page_id: page };
+  const query = { kind__eq: kind, ...searchQuery(search, page) };
   const readEvents = (body: unknown) => readPage(body, 'events', readEvent);
   const path = `/api/v1/conversation/${encodeURIComponent(normalId(id))}/events/search`;
   const call = { path, query, accept: [404, ...final] } as const;

@@ -1,6 +1,5 @@
 import { isFailure, nullIf } from '../../base/errors.ts';
 import type { Conversation, Reason } from '../../domain/conversation.ts';
-import type { Page } from '../../domain/pages.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import { endOfStatus, hasEnded, hasStopped } from '../../runs/status.ts';
 import type { AgentClient } from '../agent-server/client.ts';
@@ -47,16 +46,15 @@ async function failureReason(
   id: string,
   agent: AgentClient | null,
 ): Promise<Reason | null> {
-  const order = 'TIMESTAMP_DESC';
-  const newestIn = async (page: Promise<Page<EventRecord>> | undefined) =>
-    (await page?.catch(nullIf(isFailure)))?.items.map(reasonOfEvent).find((reason) => reason) ??
-    null;
-  const reason =
-    (await newestIn(agent?.events({ order, limit: 30 }, null))) ??
-    // The app server has it up to 30 s later than the sandbox.
-    (await newestIn(
-      searchAppEvents(links, id, { kind: 'ConversationErrorEvent', order, limit: 1 }, null),
-    ));
+  const newestIn = async (events: Promise<EventRecord[]> | undefined) =>
+    (await events?.catch(nullIf(isFailure)))?.map(reasonOfEvent).find((reason) => reason) ?? null;
+  const inCopy = async () => {
+    const kind = 'ConversationErrorEvent';
+    const filter = { kind, order: 'newest-first', limit: 1 } as const;
+    return (await searchAppEvents(links, id, filter, null)).items;
+  };
+  // The app server has it up to 30 s later than the sandbox.
+  const reason = (await newestIn(agent?.newestEvents())) ?? (await newestIn(inCopy()));
   return links.network.redaction.value(reason);
 }
 

@@ -23,14 +23,7 @@ import {
   searchAppEvents,
 } from './calls.ts';
 import { completeRecord } from './complete-record.ts';
-import {
-  answerAt,
-  newest,
-  pendingAt,
-  runAt,
-  unanswered,
-  WAITING,
-} from '../agent-server/confirmations.ts';
+import { answerAt, pendingAt, runAt, unanswered, WAITING } from '../agent-server/confirmations.ts';
 import { changedFilesV1, diffV1, folderV1 } from './diff.ts';
 import { eventPagesV1, resultV1 } from './events.ts';
 import { SourceV1 } from './follow.ts';
@@ -107,7 +100,7 @@ async function pendingV1(
     return await pendingAt(links, runningAgentOf(links, record));
   const status = record.execution_status ?? (await lastExecutionStatus(links, id));
   if (status?.toLowerCase() !== WAITING) return [];
-  return await unanswered(links, id, (page) => searchAppEvents(links, id, newest, page));
+  return await unanswered(links, id, (query, page) => searchAppEvents(links, id, query, page));
 }
 
 /** Throws `conflict` where the route of V0 may delete others (interface 4.4). */

@@ -6,7 +6,7 @@ import { parseTime } from '../../base/text/time.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import { hasEnded } from '../../runs/status.ts';
 import type { AgentClient } from '../agent-server/client.ts';
-import { agentPages, filterOf, type Pages, type RecordQuery } from '../agent-server/events.ts';
+import type { Pages, RecordQuery } from '../agent-server/events.ts';
 import type { Links } from '../shared/links.ts';
 import { untilCopyHas, type CopyNotices } from './quirks/late-copy.ts';
 import { filteredSearch } from './quirks/rejected-event-filters.ts';
@@ -39,7 +39,7 @@ async function* recordPages(
   if (agent === null) await copy.notRunning(record);
   else
     try {
-      for await (const page of agentPages(agent, query, known)) {
+      for await (const page of agent.eventPages(query, known)) {
         yield page;
         last = page.at(-1) ?? last;
       }
@@ -99,7 +99,7 @@ export async function* eventRecords(
   while (agent !== null && from === 'again') {
     let isBegun = false;
     try {
-      for await (const page of agentPages(agent, query)) {
+      for await (const page of agent.eventPages(query)) {
         isBegun ||= page.length > 0;
         yield* page;
       }
@@ -114,9 +114,9 @@ export async function* eventRecords(
 
 const isUnanswered = isOfKind('not-found', 'network', 'server', 'auth', 'unsupported');
 
-async function* copyPages(links: Links, id: string, query: RecordQuery): Pages {
-  const sinceMs = parseTime(query.since ?? null);
-  const fetchPage = filteredSearch(links, id, filterOf(query));
+async function* copyPages(links: Links, id: string, { order, since }: RecordQuery): Pages {
+  const sinceMs = parseTime(since ?? null);
+  const fetchPage = filteredSearch(links, id, { order, since });
   for await (const page of eachPage(byId, fetchPage, { ahead: 'next' }))
     yield sinceMs === null
       ? page

@@ -6,7 +6,7 @@ import { searchAppEvents } from './calls.ts';
 export async function lastExecutionStatus(links: Links, id: string): Promise<string | null> {
   const filter = {
     kind: 'ConversationStateUpdateEvent',
-    order: 'TIMESTAMP_DESC',
+    order: 'newest-first',
     limit: 50,
   } as const;
   let left = 200;

@@ -1,4 +1,4 @@
-/** Interface 7.4, 7.5. */
+/** Interface 7.4, 7.5, 14.2. */
 import {
   asList,
   asRecord,
@@ -7,43 +7,26 @@ import {
   optionalText,
   optionalTexts,
   requiredText,
-  type Json,
 } from '../shape.ts';
 
-export interface AgentConversationRecord {
-  execution_status: string | null;
-  working_dir: string | null;
-  payload: Json;
-}
+export type AgentConversationRecord = ReturnType<typeof readAgentConversation>;
 
-export function readAgentConversation(
-  value: unknown,
-  subject = 'conversation',
-): AgentConversationRecord {
+export function readAgentConversation(value: unknown, subject = 'conversation') {
   const record = asRecord(value, subject);
   const workspace = optionalRecord(record, 'workspace', subject);
-  return {
-    execution_status: optionalText(record, 'execution_status', subject),
-    working_dir: workspace && optionalText(workspace, 'working_dir', `${subject}.workspace`),
-    payload: record,
-  };
-}
-
-export type BackendConversationRecord = ReturnType<typeof readBackendConversation>;
-
-/** Interface 14.2: the record of a conversation where no app server has another one. */
-export function readBackendConversation(value: unknown, subject = 'conversation') {
-  const record = asRecord(value, subject);
   const agent = optionalRecord(record, 'agent', subject);
   const llm = agent && optionalRecord(agent, 'llm', `${subject}.agent`);
   return {
     id: requiredText(record, 'id', subject),
-    ...optionalTexts(record, ['title', 'created_at', 'updated_at'], subject),
-    ...readAgentConversation(record, subject),
-    tags: optionalRecord(record, 'tags', subject) ?? {},
+    ...optionalTexts(record, CONVERSATION_TEXTS, subject),
+    working_dir: workspace && optionalText(workspace, 'working_dir', `${subject}.workspace`),
     model: llm && optionalText(llm, 'model', `${subject}.agent.llm`),
+    tags: optionalRecord(record, 'tags', subject) ?? {},
+    payload: record,
   };
 }
+
+const CONVERSATION_TEXTS = ['title', 'execution_status', 'created_at', 'updated_at'] as const;
 
 /** `exit_code` is null until the last piece. */
 export interface BashOutput {

@@ -7,16 +7,21 @@ import {
 } from '../../../src/protocol/agent-server/records.ts';
 
 it('a conversation keeps all members of the server beside those that are read', () => {
-  const sent = { execution_status: 'running', workspace: { working_dir: '/w' }, more: 1 };
+  const unread = { title: null, created_at: null, updated_at: null, model: null, tags: {} };
+  const sent = { id: 'c', execution_status: 'running', workspace: { working_dir: '/w' }, more: 1 };
   expect(readAgentConversation(sent)).toEqual({
+    ...unread,
+    id: 'c',
     execution_status: 'running',
     working_dir: '/w',
     payload: sent,
   });
-  expect(readAgentConversation({})).toEqual({
+  expect(readAgentConversation({ id: 'c' })).toEqual({
+    ...unread,
+    id: 'c',
     execution_status: null,
     working_dir: null,
-    payload: {},
+    payload: { id: 'c' },
   });
 });
 
@@ -38,7 +43,7 @@ it.each<[string, () => unknown]>([
   ['conversation.workspace is not an object', () => readAgentConversation({ workspace: '/w' })],
   [
     'conversation.workspace.working_dir is not',
-    () => readAgentConversation({ workspace: { working_dir: 1 } }),
+    () => readAgentConversation({ id: 'c', workspace: { working_dir: 1 } }),
   ],
   ['bash output.exit_code is not a number', () => readBashOutput({ exit_code: '0' })],
   ['changes is not a list', () => readGitChanges({})],

@@ -59,7 +59,7 @@ export function createCopyNotices(links: Links) {
         !isNew('notRunning', record.id)
       )
         return;
-      const filter = { order: 'TIMESTAMP_DESC', limit: 50 } as const;
+      const filter = { order: 'newest-first', limit: 50 } as const;
       const { items } = await searchAppEvents(links, record.id, filter, null);
       const newest = items.find((event) => executionStatusOf(event) ?? signalOf(event));
       // The last event of a run is its status: after any other event the copy lacks the end.

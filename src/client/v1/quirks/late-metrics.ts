@@ -31,7 +31,7 @@ export async function metricsAfterRun(
   const { items } = await searchAppEvents(
     links,
     id,
-    { order: 'TIMESTAMP_DESC', limit: NEWEST_EVENTS },
+    { order: 'newest-first', limit: NEWEST_EVENTS },
     null,
   );
   const at = items.findIndex(
