@@ -62,8 +62,8 @@ export class AppError extends Error {
     return this.details.exitCode ?? EXIT_CODES[this.kind];
   }
 
-  with(details: Partial<ErrorDetails>): AppError {
-    return new AppError(this.kind, this.message, { ...this.details, ...details } as ErrorDetails);
+  with(details: Partial<ErrorDetails>, message = this.message): AppError {
+    return new AppError(this.kind, message, { ...this.details, ...details } as ErrorDetails);
   }
 }
 

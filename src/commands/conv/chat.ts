@@ -132,9 +132,7 @@ async function chat(
   if (word === undefined) {
     if (options.file === '-')
       throw new AppError('usage', '--file - reads stdin, from which conv chat reads the keys');
-    const begun = await beginConversation(message, options, ctx);
-    ({ ctx, server } = begun);
-    ({ conversation } = begun.start);
+    ({ ctx, server, conversation } = await beginConversation(message, options, ctx));
   } else {
     conversation = await findForFollow(ctx, limitsAfter(ctx, Number.POSITIVE_INFINITY), word);
     server = await ctx.servers.active();

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { CONVERSATION_STATUSES, type Conversation } from '../../domain/conversation.ts';
 import { isRunInProgress } from '../../runs/status.ts';
-import { AppError, isAppError, isNotFound } from '../../base/errors.ts';
+import { AppError, isAppError, isNotFound, nullIf } from '../../base/errors.ts';
 import { GRACE_MS, withinLimit } from '../../runs/deadline.ts';
 import { poll, QUICK } from '../../runs/poll.ts';
 import type { Server } from '../../client/shared/server.ts';
@@ -126,22 +126,17 @@ async function deleteOne(
     `conversation ${id} was deleted, but its sandbox ${sandboxId} has a run in progress`,
   );
   try {
-    await server.sandboxes.remove(sandboxId).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
+    await server.sandboxes.remove(sandboxId).catch(nullIf(isNotFound));
     await untilMissing(ctx, server, sandboxId);
   } catch (error) {
     if (!isAppError(error)) throw error;
-    throw new AppError(
-      error.kind,
-      `conversation ${id} was deleted, but its sandbox was not: ${error.message}`,
+    throw error.with(
       {
-        ...error.details,
-        exitCode: error.exitCode,
         retryable: false,
         hint: `delete the sandbox: acs sandbox delete ${sandboxId}`,
         data: { ...error.details.data, sandbox_id: sandboxId },
       },
+      `conversation ${id} was deleted, but its sandbox was not: ${error.message}`,
     );
   }
   return done;

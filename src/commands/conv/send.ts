@@ -107,7 +107,7 @@ async function send(
       },
     ).catch((error: unknown) => {
       if (!isOfKind('timeout')(error)) throw error;
-      throw new AppError('timeout', `${error.message}; ${state}`, error.details);
+      throw error.with({}, `${error.message}; ${state}`);
     });
     const run = { ...options, ...limits, startedAfter: last, changed: true };
     await printRun(ctx, conversation, run);

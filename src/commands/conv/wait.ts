@@ -186,12 +186,11 @@ async function waitForOne(
       },
     });
   } catch (error) {
-    if (!isAppError(error)) throw error;
     const named = withKnownId(seen);
     if (timed.deadline.isOver(error)) return untracked(named, timed.deadline.waitMs);
-    return error.kind === 'timeout'
-      ? untracked(named, error)
-      : { ...untracked(named, error), isUnread: true };
+    if (!isAppError(error)) throw error;
+    const waited = untracked(named, error);
+    return error.kind === 'timeout' ? waited : { ...waited, isUnread: true };
   }
 }
 

@@ -40,8 +40,17 @@ export function derivedContext(ctx: Context, changes: Changes): Context {
   };
 }
 
+/** Each text is printed once, also by several of these contexts with the same `printed`. */
+export function printingOnce(ctx: Context, printed = new Set<string>()): Context {
+  const isNew = (text: string): boolean => printed.size < printed.add(text).size;
+  return derivedContext(ctx, {
+    notice: async (text, of) => (isNew(text) ? await ctx.notice(text, of) : undefined),
+    warn: async (text) => (isNew(text) ? await ctx.warn(text) : undefined),
+  });
+}
+
 export interface Deadline extends Limits {
-  isOver(error: unknown): boolean;
+  isOver(error: unknown): error is AppError;
   /** Null when no answer comes. Throws what repeating would not change: `not-found`, `auth`. */
   lastRead<T>(server: Server, read: (server: Server) => Promise<T>): Promise<T | null>;
 }
@@ -61,7 +70,7 @@ export async function withinDeadline<T>(
     `the server did not answer within ${formatDuration(limits.waitMs)}`,
     { data: { reason: 'timeout' } },
   );
-  const isOver = (error: unknown): boolean => error === over;
+  const isOver = (error: unknown): error is AppError => error === over;
   const deadline: Deadline = {
     ...limits,
     isOver,

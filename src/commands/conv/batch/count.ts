@@ -25,9 +25,8 @@ export async function countRuns(
         'give the message as an argument, with --file, or as - on stdin; or replay a ' +
         'recorded run with --replay',
     });
-  const { server } = await beforeStart(ctx, newLimits(ctx, options), options, () =>
-    Promise.resolve(),
-  );
+  await beforeStart(ctx, newLimits(ctx, options), options, () => Promise.resolve());
+  const server = await ctx.servers.active();
   const planned = Array.from({ length: count }, (_, index): PlannedTask => {
     const line = index + 1;
     const start = { options, fingerprint: '', draft: () => Promise.resolve(draft) };
@@ -59,8 +58,7 @@ export async function countRuns(
   const unknown = run.left.unknown.map(({ id }) => id);
   const known = [...running, ...unknown].filter((id) => id !== null);
   await ctx.out.close();
-  throw new AppError(cause.kind, cause.message, {
-    ...cause.details,
+  throw cause.with({
     ...(known.length > 0 && { hint: `wait for them: acs conv wait ${known.join(' ')}` }),
     data: { running, unknown, not_started: run.left.not_started.length },
   });

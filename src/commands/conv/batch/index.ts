@@ -139,7 +139,7 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
   for (const { task } of starts)
     await checkServer(server, task.options).catch((error: unknown) => {
       if (!isAppError(error)) throw error;
-      throw new AppError(error.kind, `line ${task.line}: ${error.message}`, error.details);
+      throw error.with({}, `line ${task.line}: ${error.message}`);
     });
   const report = async ({ key, status, exit_code, reason }: TaskResult): Promise<void> => {
     const text = `${key}: ${status}${exit_code === 0 || reason === null ? '' : `: ${reason.text}`}`;
@@ -176,8 +176,7 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
     await ctx.notice(`${key}: conversation ${id} continues`);
   if (cause.exitCode === READER_GONE) throw cause;
   await ctx.out.close();
-  throw new AppError(cause.kind, cause.message, {
-    ...cause.details,
+  throw cause.with({
     exitCode: cause.kind === 'interrupted' ? cause.exitCode : 1,
     hint: `the same command continues it; its state is in ${file}`,
     data: run.left,

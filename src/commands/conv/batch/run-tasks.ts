@@ -17,7 +17,7 @@ import { LONGEST_TIMER_MS, type Limits } from '../../../runs/deadline.ts';
 import { NOT_READ } from '../../../runs/outcome.ts';
 import { poll, STEADY } from '../../../runs/poll.ts';
 import { isRunInProgress } from '../../../runs/status.ts';
-import { derivedContext, withinDeadline } from '../../shared/derived-context.ts';
+import { derivedContext, printingOnce, withinDeadline } from '../../shared/derived-context.ts';
 import { unwritable } from '../../shared/files.ts';
 import { limitsOf } from '../../shared/wait-limit.ts';
 import { refuseUnstarted } from '../conversations.ts';
@@ -78,17 +78,7 @@ export class Batch {
     this.planned = planned.toSorted(
       (one, other) => Number(one.plan === 'start') - Number(other.plan === 'start'),
     );
-    const printed = new Set<string>();
-    const once = (print: (text: string) => Promise<void>) => async (text: string) => {
-      if (printed.has(text)) return;
-      printed.add(text);
-      await print(text);
-    };
-    this.shared = derivedContext(ctx, {
-      terminal: { interactive: false },
-      notice: once(ctx.notice),
-      warn: once(ctx.warn),
-    });
+    this.shared = derivedContext(printingOnce(ctx), { terminal: { interactive: false } });
   }
 
   /** @returns what has ended the batch early: a signal, or an error that every start would meet */
@@ -116,8 +106,7 @@ export class Batch {
         : [`the state of ${number(unknown.length, 'run', 'runs')} is not known`]),
       number(not_started.length, 'task was not started', 'tasks were not started'),
     ];
-    const { kind, message, details, exitCode } = cause;
-    return new AppError(kind, `${message}; ${parts.join(', ')}`, { ...details, exitCode });
+    return cause.with({}, `${cause.message}; ${parts.join(', ')}`);
   }
 
   /** Runs that continue without acs, those whose start or end could not be read, and other keys. */

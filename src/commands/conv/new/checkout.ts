@@ -1,3 +1,4 @@
+import path from 'node:path';
 import type { Context } from '../../context.ts';
 import { AppError, isAppError, nullIf } from '../../../base/errors.ts';
 import type { NewConversation } from '../../../domain/new-conversation.ts';
@@ -34,12 +35,17 @@ export async function branchToClone(
   return state === 'absent' ? null : branch;
 }
 
-export async function checkoutAt(ctx: Context, dir?: string): Promise<Checkout | null> {
-  return await ctx.git.checkout(dir).catch((error: unknown) => {
+/** At the path that was given, else the current one, which may be null. */
+export async function checkoutAt(ctx: Context, given?: string): Promise<Checkout | null> {
+  const dir = given === undefined ? undefined : path.resolve(ctx.local.cwd, given);
+  const checkout = await ctx.git.checkout(dir).catch((error: unknown) => {
     if (!isGitMissing(error)) throw error;
     const hint = 'install git, or give --repo owner/name --branch <name>, or --no-repo';
-    throw new AppError(error.kind, error.message, { ...error.details, hint });
+    throw error.with({ hint });
   });
+  if (checkout === null && given !== undefined)
+    throw new AppError('not-found', `no git checkout at ${given}`, { hint: 'nothing was started' });
+  return checkout;
 }
 
 function isGitMissing(error: unknown): error is AppError {

@@ -3,9 +3,8 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { AppError, fileProblem, isAppError } from '../../../base/errors.ts';
-import type { Server } from '../../../client/shared/server.ts';
 import { explain } from '../../shared/declare.ts';
-import { derivedContext } from '../../shared/derived-context.ts';
+import { printingOnce } from '../../shared/derived-context.ts';
 import { runView } from '../batch/results.ts';
 import { eventView } from '../event-view.ts';
 import { showingUnsent } from '../message.ts';
@@ -88,82 +87,66 @@ async function newConversation(
   const { format } = ctx.globals;
   if (follow && format !== 'json' && format !== 'id') ctx.out.check(eventView(null), 'stream');
   else ctx.out.check(conversationView, 'item');
-  const { start } = await beginConversation(argument, options, ctx);
-  await start.print();
-}
-
-/** For a start that is repeated after a question. */
-function withoutRepeats(ctx: Context, printed: Set<string>): Context {
-  const isNew = (text: string): boolean => printed.size < printed.add(text).size;
-  return derivedContext(ctx, {
-    notice: async (text, of) => (isNew(text) ? await ctx.notice(text, of) : undefined),
-    warn: async (text) => (isNew(text) ? await ctx.warn(text) : undefined),
-  });
+  await (await beginConversation(argument, options, ctx)).print();
 }
 
 export async function beginConversation(
   argument: string | undefined,
   options: NewOptions,
   ctx: Context,
-): Promise<{ ctx: Context; server: Server; start: Start }> {
+): Promise<Start> {
   const { idFile } = options;
   // A script reads the id from that file: it is made empty before anything is started.
   if (idFile !== undefined && ctx.globals.mode !== 'dry-run')
     await writeFile(path.resolve(ctx.local.cwd, idFile), '').catch((cause: unknown) => {
-      const hint = 'nothing was started';
-      throw new AppError(
-        'config',
-        `--id-file: cannot write ${idFile}: ${fileProblem(cause).reason}`,
-        { hint, cause },
-      );
+      const text = `--id-file: cannot write ${idFile}: ${fileProblem(cause).reason}`;
+      throw new AppError('config', text, { hint: 'nothing was started', cause });
     });
   const draft = await readDraft(ctx, argument, options);
+  if (!hasTask(draft)) return await startAsked(ctx, draft, options);
+  // A start that is repeated after a question repeats no notice.
   const printed = new Set<string>();
-  const startGiven = async (
-    ctx: Context,
-    draft: Draft,
-  ): Promise<{ ctx: Context; server: Server; start: Start }> => {
-    const limits = newLimits(ctx, options);
-    const { server, prepared } = await beforeStart(ctx, limits, options, (timed, opened) =>
-      completeDraft(withoutRepeats(timed, printed), opened, draft, options),
-    );
-    const start = new Start(ctx, server, { ...options, ...limits });
-    await start.run(prepared.request, prepared.known);
-    return { ctx, server, start };
-  };
-  if (hasTask(draft)) {
-    try {
-      return await withPermission(ctx, () => startGiven(ctx, draft));
-    } catch (error) {
-      if (
-        !ctx.terminal.interactive ||
-        !(isAppError(error) && error.details.data?.['reason'] === 'no-model')
-      )
-        throw error;
-      const server = await ctx.servers.active();
-      if (server.presence('demo-replay') !== 'present') throw error;
-      // The time of the prompts does not count.
-      const { ctx: chosen, replay } = await chooseStart(ctx, server);
-      return await withPermission(chosen, () => startGiven(chosen, { ...draft, replay }));
-    }
+  const startGiven = (ctx: Context, draft: Draft): Promise<Start> =>
+    withPermission(ctx, async () => {
+      const limits = newLimits(ctx, options);
+      const { request, known } = await beforeStart(ctx, limits, options, (timed, server) =>
+        completeDraft(printingOnce(timed, printed), server, draft, options),
+      );
+      const start = new Start(ctx, await ctx.servers.active(), { ...options, ...limits });
+      await start.run(request, known);
+      return start;
+    });
+  try {
+    return await startGiven(ctx, draft);
+  } catch (error) {
+    const isWithoutModel = isAppError(error) && error.details.data?.['reason'] === 'no-model';
+    if (!isWithoutModel || !ctx.terminal.interactive) throw error;
+    if ((await ctx.servers.active()).presence('demo-replay') !== 'present') throw error;
+    // The time of the prompts does not count.
+    const chosen = await chooseStart(ctx);
+    return await startGiven(chosen.ctx, { ...draft, replay: chosen.replay });
   }
-  if (!ctx.terminal.interactive)
+}
+
+/** Asks for the task, and where there is no model for what to do without one. */
+async function startAsked(given: Context, draft: Draft, options: NewOptions): Promise<Start> {
+  if (!given.terminal.interactive)
     throw new AppError('usage', 'missing: the message', {
       hint:
         'give the message as an argument, with --file, or as - on stdin; or replay a ' +
         'recorded run with --replay',
     });
-  const chosen = await chooseStart(ctx, await ctx.servers.active());
-  const { ctx: own, server } = chosen;
+  const { ctx, replay } = await chooseStart(given);
+  const server = await ctx.servers.active();
   await checkServer(server, options);
-  return await showingUnsent(own, async (typed) => {
-    const asked = { draft: { ...draft, replay: chosen.replay }, options };
-    const { request, known } = await askForTask(own, server, asked, typed);
-    return await withPermission(own, async () => {
+  return await showingUnsent(ctx, async (typed) => {
+    const asked = { draft: { ...draft, replay }, options };
+    const { request, known } = await askForTask(ctx, server, asked, typed);
+    return await withPermission(ctx, async () => {
       // The time of the prompts does not count.
-      const start = new Start(own, server, { ...options, ...newLimits(ctx, options) });
+      const start = new Start(ctx, server, { ...options, ...newLimits(ctx, options) });
       await start.run(request, known, () => void (typed.text = null));
-      return { ctx: own, server, start };
+      return start;
     });
   });
 }

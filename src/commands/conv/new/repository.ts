@@ -1,7 +1,7 @@
-import path from 'node:path';
 import type { Context } from '../../context.ts';
 import { AppError, isFailure } from '../../../base/errors.ts';
 import type { Server } from '../../../client/shared/server.ts';
+import type { Workspace } from '../../../domain/new-conversation.ts';
 import type { Checkout, RepositoryChoice } from '../../../local/checkout/index.ts';
 import { derivedContext } from '../../shared/derived-context.ts';
 import { onlyProvider } from '../../repo.ts';
@@ -25,61 +25,69 @@ type RepositoryOptions = Pick<
   'repo' | 'branch' | 'gitProvider' | 'workspace' | 'withChanges' | 'dependencies'
 >;
 
+const FRESH: Chosen = { ...NONE, workspace: { kind: 'fresh' } };
+
+/** Throws `not-found` for a missing checkout or branch, `usage` for what has to be given. */
 export async function chooseRepository(
   ctx: Context,
   server: Server,
   options: RepositoryOptions,
 ): Promise<Chosen> {
-  if (options.dependencies === false && !clonesPaths(server))
+  const { repo, dependencies, workspace } = options;
+  if (dependencies === false && !clonesPaths(server))
     throw new AppError('unsupported', 'this server copies no dependencies (--no-dependencies)');
-  if (server.info.dialect !== 'agent') return await chooseCloned(ctx, server, options);
-  return await (await import('./workspace.ts')).chooseWorkspace(ctx, options);
-}
-
-/** Throws `not-found` for a missing checkout or branch, `usage` for what has to be given. */
-async function chooseCloned(
-  ctx: Context,
-  server: Server,
-  options: RepositoryOptions,
-): Promise<Chosen> {
-  const { repo } = options;
-  if (repo === false) return NONE;
-  if (repo === undefined) return await currentRepository(ctx, server, options);
-  const choice = await ctx.git.readRepository(repo);
-  if (choice.kind !== 'path') return await namedRepository(ctx, server, choice, options);
-  const checkout = await checkoutAt(ctx, path.resolve(ctx.local.cwd, choice.path));
-  if (checkout === null)
-    throw new AppError('not-found', `no git checkout at ${choice.path}`, {
-      hint: 'nothing was started',
-    });
-  if (isCloneable(server, checkout)) return await ofCheckout(ctx, server, checkout, options);
-  const text = `the checkout at ${choice.path} ${NO_REMOTE}`;
-  throw new AppError('usage', text, {
-    hint: 'give --repo owner/name or a URL; the local service clones the checkout itself: -p local',
-  });
-}
-
-const NO_REMOTE = 'has no remote "origin" that a server could clone';
-
-async function currentRepository(
-  ctx: Context,
-  server: Server,
-  options: RepositoryOptions,
-): Promise<Chosen> {
-  const checkout = await checkoutAt(ctx);
-  if (checkout === null) refuseWithoutCheckout(options);
-  if (checkout === null || !isCloneable(server, checkout)) {
-    const why = checkout === null ? 'no git checkout here' : `this checkout ${NO_REMOTE}`;
-    await ctx.notice(`${why}: the conversation starts without a repository`);
-    if (checkout === null || options.withChanges !== true) return NONE;
-    return { ...NONE, changes: await takeChanges(ctx, checkout, null) };
+  if (workspace !== undefined) return await inFolder(ctx, workspace);
+  const hasWorktrees = server.info.dialect === 'agent';
+  const none = hasWorktrees ? FRESH : NONE;
+  if (repo === false) return none;
+  const choice = repo === undefined ? null : await ctx.git.readRepository(repo);
+  if (choice !== null && choice.kind !== 'path')
+    return hasWorktrees
+      ? await cloneOfNamed(ctx, choice, options)
+      : await namedRepository(ctx, server, choice, options);
+  const checkout = await checkoutAt(ctx, choice?.path);
+  if (checkout === null) {
+    refuseWithoutCheckout(options);
+    const where = hasWorktrees ? 'in a new folder' : 'without a repository';
+    await ctx.notice(`no git checkout here: the conversation starts ${where}`);
+    return none;
   }
-  const chosen = await ofCheckout(ctx, server, checkout, options);
-  await ctx.notice(
-    `repository ${chosen.repository}, branch ${chosen.branch ?? 'of its HEAD'} ` +
-      '(the current checkout; --no-repo for none)',
-  );
-  return chosen;
+  return hasWorktrees
+    ? await worktreeOf(ctx, checkout, options)
+    : await cloneOfCheckout(ctx, server, checkout, options, choice?.path);
+}
+
+/** Of --workspace. */
+async function inFolder(ctx: Context, folder: string): Promise<Chosen> {
+  if (!folder.startsWith('/'))
+    throw new AppError('usage', "--workspace must be an absolute path of the server's machine");
+  await ctx.notice(`works in the folder ${folder} itself, on the server's machine`);
+  return { ...NONE, workspace: { kind: 'folder', path: folder } };
+}
+
+async function cloneOfCheckout(
+  ctx: Context,
+  server: Server,
+  checkout: Checkout,
+  options: RepositoryOptions,
+  given?: string,
+): Promise<Chosen> {
+  if (isCloneable(server, checkout)) {
+    const chosen = await ofCheckout(ctx, server, checkout, options);
+    if (given === undefined)
+      await ctx.notice(
+        `repository ${chosen.repository}, branch ${chosen.branch ?? 'of its HEAD'} ` +
+          '(the current checkout; --no-repo for none)',
+      );
+    return chosen;
+  }
+  const lacks = 'has no remote "origin" that a server could clone';
+  if (given !== undefined)
+    throw new AppError('usage', `the checkout at ${given} ${lacks}`, {
+      hint: 'give --repo owner/name or a URL; the local service clones the checkout itself: -p local',
+    });
+  await ctx.notice(`this checkout ${lacks}: the conversation starts without a repository`);
+  return options.withChanges ? { ...NONE, changes: await takeChanges(ctx, checkout, null) } : NONE;
 }
 
 function clonesPaths(server: Server): boolean {
@@ -152,6 +160,92 @@ async function namedRepository(
   const git_provider = provider ?? (isCloned ? null : await onlyProvider(server, repository));
   if (url !== null) await checkBranch(ctx, { remote: url, branch, shown: url });
   return { repository, branch, git_provider };
+}
+
+/** At a server that runs conversations on its own machine. */
+async function worktreeOf(
+  ctx: Context,
+  checkout: Checkout,
+  { branch: given, withChanges }: RepositoryOptions,
+): Promise<Chosen> {
+  const { root, head, origin } = checkout;
+  const changes = withChanges === true ? await takeChanges(ctx, checkout, null) : null;
+  if (withChanges && head === null) return { ...FRESH, changes };
+  const branch = given ?? checkout.branch ?? (withChanges ? null : await askForBranch(ctx));
+  const url = origin?.url ?? null;
+  const repository = origin?.repository ?? root;
+  const chosen = { repository, branch, git_provider: null, changes };
+  const isCurrent = branch === null || branch === checkout.branch;
+  const commit = isCurrent ? head : await ctx.git.branchCommit(branch, root);
+  await ctx.notice(
+    `repository ${repository}, branch ${branch ?? 'of its HEAD'} (--no-repo for none)`,
+  );
+  if (commit === null)
+    return { ...chosen, workspace: await cloneOfRemote(ctx, { root, url, branch }) };
+  await warnOfMissing(ctx, checkout, 0, withChanges ? 'with-changes' : 'without');
+  const workspace: Workspace = {
+    kind: 'checkout',
+    root,
+    commit,
+    url,
+    unpushed: checkout.unpushed ?? 0,
+    prove: () => ctx.git.prove(root),
+  };
+  return { ...chosen, workspace };
+}
+
+/** For a branch that the checkout lacks. Throws `not-found` when its remote lacks it, too. */
+async function cloneOfRemote(
+  ctx: Context,
+  { root, url, branch }: { root: string; url: string | null; branch: string | null },
+): Promise<Workspace> {
+  const read = () => ctx.git.branchOnRemote('origin', branch ?? '', root);
+  if (url === null || (await read()).state !== 'present')
+    throw new AppError(
+      'not-found',
+      `${root} has no commit on a branch "${branch}"; nothing was started`,
+      { hint: 'choose another with --branch, or commit first', data: { branch } },
+    );
+  await ctx.notice(`branch ${branch} is only at the remote: the server clones ${url}`);
+  return { kind: 'clone', url };
+}
+
+async function cloneOfNamed(
+  ctx: Context,
+  choice: Exclude<RepositoryChoice, { kind: 'path' }>,
+  options: RepositoryOptions,
+): Promise<Chosen> {
+  const own = await ownCheckout(ctx, choice);
+  if (options.withChanges) {
+    if (own === null) throw ofOtherRepository();
+    return await worktreeOf(ctx, own, options);
+  }
+  const branch = options.branch ?? own?.branch ?? null;
+  const named = choice.kind === 'url' ? choice.url : hostedUrl(choice.repository, options);
+  const url = own?.origin?.url ?? named;
+  await checkBranch(
+    ctx,
+    own === null
+      ? { remote: url, branch, shown: url }
+      : { remote: 'origin', branch, shown: url, dir: own.root },
+  );
+  await ctx.notice(`repository ${url}, branch ${branch ?? 'of its HEAD'}`);
+  const repository = choice.repository ?? url;
+  return { repository, branch, git_provider: null, workspace: { kind: 'clone', url } };
+}
+
+const HOSTS: Readonly<Record<string, string>> = {
+  github: 'github.com',
+  gitlab: 'gitlab.com',
+  bitbucket: 'bitbucket.org',
+  forgejo: 'codeberg.org',
+};
+
+function hostedUrl(repository: string, { gitProvider = 'github' }: RepositoryOptions): string {
+  const host = HOSTS[gitProvider];
+  if (host !== undefined) return `https://${host}/${repository}.git`;
+  const text = `the host of ${gitProvider} is not known: give --repo with a URL`;
+  throw new AppError('usage', text);
 }
 
 /** Why the entered branch or repository cannot be used; null where no reason is known. */

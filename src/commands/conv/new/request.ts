@@ -72,20 +72,17 @@ export async function beforeStart<T>(
   limits: Limits,
   options: NewOptions,
   prepare: (timed: Context, server: Server) => Promise<T>,
-): Promise<{ server: Server; prepared: T }> {
-  const { server, prepared } = await withinDeadline(ctx, limits, async (timed) => {
+): Promise<T> {
+  return await withinDeadline(ctx, limits, async (timed) => {
     try {
-      const opened = await timed.servers.active();
-      await checkServer(opened, options);
-      return { server: opened, prepared: await prepare(timed, opened) };
+      const server = await timed.servers.active();
+      await checkServer(server, options);
+      return await prepare(timed, server);
     } catch (error) {
       if (!timed.deadline.isOver(error)) throw error;
-      const { message, details } = error as AppError;
-      throw new AppError('timeout', `${message}; nothing was started`, details);
+      throw error.with({}, `${error.message}; nothing was started`);
     }
   });
-  // The server of the timed context ends with it.
-  return { server: await server.withSignal(ctx.signal), prepared };
 }
 
 /** Throws for what this server lacks, before anything is sent. */

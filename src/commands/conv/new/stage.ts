@@ -1,4 +1,4 @@
-import { AppError } from '../../../base/errors.ts';
+import type { AppError } from '../../../base/errors.ts';
 import type { SentStart } from '../../../client/shared/server.ts';
 import { blankConversation } from '../../../domain/conversation.ts';
 import { interruption } from '../../../runs/outcome.ts';
@@ -85,7 +85,7 @@ export function reportStart(
   { at, id, start_task_id }: TakenStart,
   error: AppError,
 ): { name: string; why: string; failure: AppError } {
-  const { kind, message, details } = error;
+  const { message, details } = error;
   const { task, remark, next } = REPORTS[causeOf(error)];
   const first = at === 'task' && task === 'start_task_id' ? start_task_id : id;
   const name = first ?? id ?? start_task_id ?? '';
@@ -94,9 +94,8 @@ export function reportStart(
     next === 'show'
       ? (details.hint ?? `see: acs conv show ${name}`)
       : `see: acs conv show ${name}\nstop it: acs conv stop ${name}`;
-  const data = { ...details.data, id, start_task_id };
-  const failure = new AppError(kind, why, { ...details, hint, data });
-  const isInterrupted = kind === 'interrupted';
+  const failure = error.with({ hint, data: { ...details.data, id, start_task_id } }, why);
+  const isInterrupted = error.kind === 'interrupted';
   return {
     name,
     why,

@@ -7,6 +7,7 @@ import {
   EXIT_CODES,
   isAppError,
   isFailure,
+  nullIf,
   READER_GONE,
 } from '../../../base/errors.ts';
 import type { Server } from '../../../client/shared/server.ts';
@@ -38,8 +39,8 @@ export class Start {
   sentMs: number | null = null;
   /** Null until the run was waited for. */
   tracked: EndedRun | null = null;
-  private readonly ctx: Context;
-  private readonly server: Server;
+  readonly ctx: Context;
+  readonly server: Server;
   private readonly options: StartOptions;
   private printedId: string | null = null;
   /** The value of `@last`. */
@@ -98,8 +99,13 @@ export class Start {
       }
       this.conversation = next.value;
       this.startedMs = ctx.clock.now();
-      await this.take(this.conversation.id === '' ? 'task' : 'started', this.conversation);
-      await this.setTitle(server);
+      const { id } = this.conversation;
+      await this.take(id === '' ? 'task' : 'started', this.conversation);
+      const title = this.requestedTitle();
+      if (title !== null) {
+        const renamed = await this.orWithoutTitle(server.conversations.rename(id, title));
+        this.conversation.title = renamed.title;
+      }
       if (until === 'started') await this.compareTitle(server);
     } catch (error) {
       await progress?.done();
@@ -172,14 +178,6 @@ export class Start {
   }
 
   /** Servers ignore a title in the start. */
-  private async setTitle(server: Server): Promise<void> {
-    const title = this.requestedTitle();
-    if (title === null) return;
-    const { id } = this.conversation;
-    const record = await this.orWithoutTitle(server.conversations.rename(id, title));
-    this.conversation.title = record.title;
-  }
-
   /** A server may ignore the rename, or replace the title with its own within half a minute. */
   private async compareTitle(server: Server): Promise<void> {
     const requested = this.requestedTitle();
@@ -212,16 +210,14 @@ export class Start {
       const limit = formatDuration(this.options.waitMs);
       const why =
         error.kind === 'timeout' ? `the server did not answer within ${limit}` : error.message;
-      throw new AppError(
-        error.kind,
-        `conversation ${id} has started, but --title was not set: ${why}`,
+      throw error.with(
         {
-          ...error.details,
           // The same command would start another run.
           retryable: false,
           hint: `set it: acs conv rename ${id} <title>\nstop it: acs conv stop ${id}`,
           data: { ...error.details.data, conversation_id: id },
         },
+        `conversation ${id} has started, but --title was not set: ${why}`,
       );
     }
   }
@@ -279,24 +275,20 @@ export class Start {
     const { ctx, server, options } = this;
     const { id, start_task_id } = this.conversation;
     const { status, reason, waiting_for, exit_code } = tracked.outcome;
-    const bounded = <T>(mostMs: number, work: (server: Server) => Promise<T>) =>
-      withinLimit(ctx, server, { ...GRACE, mostMs }, work).catch((error: unknown) => {
-        if (isAppError(error)) return error;
-        throw error;
-      });
+    const read = ({ conversations }: Server) => conversations.getComplete(id);
     // The record of an idle run has no metrics yet.
-    const last =
-      tracked.record !== undefined && tracked.record.status !== 'idle'
-        ? tracked.record
-        : await bounded(GRACE.mostMs, ({ conversations }) => conversations.getComplete(id));
-    if (!isAppError(last))
-      this.conversation = { ...last, start_task_id, status, reason, waiting_for };
+    const known = tracked.record?.status === 'idle' ? undefined : tracked.record;
+    const last = known ?? (await withinLimit(ctx, server, GRACE, read).catch(nullIf(isAppError)));
+    if (last !== null) this.conversation = { ...last, start_task_id, status, reason, waiting_for };
     // The title was requested: it may take the time that is left.
-    const leftMs = Math.max(GRACE.mostMs, options.deadlineMs - ctx.clock.now());
-    const failure = await bounded(leftMs, (own) => this.compareTitle(own));
-    if (failure === undefined) return;
-    if (exit_code === EXIT_CODES.ok) this.tracked = { ...tracked, failure };
-    else await ctx.warn(failure.message);
+    const mostMs = Math.max(GRACE.mostMs, options.deadlineMs - ctx.clock.now());
+    try {
+      await withinLimit(ctx, server, { ...GRACE, mostMs }, (own) => this.compareTitle(own));
+    } catch (failure) {
+      if (!isAppError(failure)) throw failure;
+      if (exit_code === EXIT_CODES.ok) this.tracked = { ...tracked, failure };
+      else await ctx.warn(failure.message);
+    }
   }
 
   /** @returns the error with which the command ends; with json it is also printed as an outcome */
@@ -307,10 +299,7 @@ export class Start {
     if (this.stage.at === 'sent' && maybeId === null && isCutOff(error)) {
       const task = await late.server.conversations
         .findStart(this.stage.sent)
-        .catch((failure: unknown) => {
-          if (isFailure(failure)) return null;
-          throw failure;
-        });
+        .catch(nullIf(isFailure));
       if (task !== null) await this.take('task', task);
     }
     const { stage } = this;
@@ -367,13 +356,13 @@ export class Start {
     if (this.tracked !== null) return await this.printRun(this.tracked);
     if (ctx.globals.format === 'id' && this.printedId !== null) return;
     const id = conversation.id || (this.printedId ?? '');
-    if (id === '')
-      await ctx.notice(
-        `start task ${conversation.start_task_id ?? ''}: acs conv wait takes its id`,
-      );
-    const record = { ...conversation, id };
     const { changed } = this;
-    if (id === '') return await ctx.out.item(conversationView, record, { changed });
+    if (id === '') {
+      const task = conversation.start_task_id ?? '';
+      await ctx.notice(`start task ${task}: acs conv wait takes its id`);
+      return await ctx.out.item(conversationView, conversation, { changed });
+    }
+    const record = { ...conversation, id };
     const line = changeLine('started', shortId(id), { changed, after: conversation.status });
     await ctx.out.change(conversationView, record, changed, line);
     await showNext(ctx, record, FOLLOW);

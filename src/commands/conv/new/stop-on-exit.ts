@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { AppError, isAppError, isOfKind } from '../../../base/errors.ts';
+import { AppError, isOfKind } from '../../../base/errors.ts';
 import type { Server } from '../../../client/shared/server.ts';
 import type { Conversation } from '../../../domain/conversation.ts';
 import { GRACE_MS, withinLimit } from '../../../runs/deadline.ts';
@@ -32,40 +32,36 @@ export interface EarlyEnd {
   after: Conversation | null;
 }
 
-interface Ended {
-  failure: AppError;
-  /** What has ended the wait. */
-  why: string;
-  conversation: Conversation;
-  /** Whether the sandbox may be one that the start has created. */
-  ownsSandbox: boolean;
-}
-
 /** Stops the run, or the sandbox of a start that is not ready. */
 export async function stopEarly(
   { clock }: Context,
   { server, signal }: Late,
-  { failure, why, conversation, ownsSandbox }: Ended,
+  {
+    failure,
+    why,
+    conversation,
+    ownsSandbox,
+  }: {
+    failure: AppError;
+    /** What has ended the wait. */
+    why: string;
+    conversation: Conversation;
+    /** Whether the sandbox may be one that the start has created. */
+    ownsSandbox: boolean;
+  },
 ): Promise<EarlyEnd> {
   const { conversations, sandboxes } = server;
   const polling = { clock, signal, every: QUICK };
   const isStarting = conversation.status === 'starting';
-  const name = conversation.id;
+  const end = (result: string, hint: string, data: Record<string, unknown>): AppError =>
+    failure.with({ hint, data: { ...failure.details.data, ...data } }, `${why}; ${result}`);
   let current = conversation;
-  const end = (result: string, hint: string, data: Record<string, unknown>): AppError => {
-    const { kind, exitCode, details } = failure;
-    return new AppError(kind, `${why}; ${result}`, {
-      ...details,
-      exitCode,
-      hint,
-      data: { ...details.data, ...data },
-    });
-  };
-  let early: AppError | null = null;
+  /** Why nothing has been stopped so far. */
+  let obstacle = OVER;
   // While the conversation starts there may be nothing to stop yet: `stop` is tried until there is.
   const stop = async (): Promise<'run' | 'sandbox' | undefined> => {
     try {
-      if (isStarting) current = await conversations.get(name);
+      if (isStarting) current = await conversations.get(conversation.id);
       const { id, chosen_id, sandbox_id } = current;
       if (id !== '') {
         await conversations.stop(id);
@@ -80,15 +76,15 @@ export async function stopEarly(
       return 'sandbox';
     } catch (error) {
       if (!isStarting || !isOfKind('not-found', 'conflict')(error)) throw error;
-      early = error;
+      obstacle = error;
       return undefined;
     }
   };
   try {
     const stopped = await poll(stop, polling);
-    early = new AppError('timeout', 'the server accepted that and does not show the effect');
+    obstacle = new AppError('timeout', 'the server accepted that and does not show the effect');
     const { id, sandbox_id: sandboxId } = current;
-    const hint = `see its status: acs conv show ${id || name}`;
+    const hint = `see its status: acs conv show ${id || conversation.id}`;
     if (stopped === 'sandbox') {
       const isPaused = async () =>
         (await sandboxes.get(sandboxId ?? '')).status === 'paused' || undefined;
@@ -100,12 +96,11 @@ export async function stopEarly(
     const result = after.status === 'waiting' ? staysWaiting(id) : `conversation ${id} was stopped`;
     return { end: end(result, hint, { id, last_status: after.status }), after };
   } catch (error) {
-    const cause = error === OVER && early !== null ? early : error;
-    const reason = isAppError(cause) ? cause.message : OVER.message;
-    const known = current.id || name;
-    const what = known === conversation.start_task_id ? 'start task' : 'conversation';
-    const hint = `stop it: acs conv stop ${known}\nfollow it: acs conv follow ${known}`;
-    const result = `${what} ${known} could not be stopped (${reason}) and may continue`;
-    return { end: end(result, hint, { id: known }), after: null };
+    const { message } = error === OVER ? obstacle : (error as Error);
+    const id = current.id || conversation.id;
+    const what = id === conversation.start_task_id ? 'start task' : 'conversation';
+    const hint = `stop it: acs conv stop ${id}\nfollow it: acs conv follow ${id}`;
+    const result = `${what} ${id} could not be stopped (${message}) and may continue`;
+    return { end: end(result, hint, { id }), after: null };
   }
 }

@@ -29,13 +29,11 @@ const CANVAS_CHOICE = {
 const WITHOUT_ISOLATION = 'process';
 
 /** A local service without a model refuses every message. `replay`: null for a message. */
-export async function chooseStart(
-  ctx: Context,
-  server: Server,
-): Promise<{ ctx: Context; server: Server; replay: string | null }> {
-  if (server.presence('demo-replay') !== 'present') return { ctx, server, replay: null };
+export async function chooseStart(ctx: Context): Promise<{ ctx: Context; replay: string | null }> {
+  const server = await ctx.servers.active();
+  if (server.presence('demo-replay') !== 'present') return { ctx, replay: null };
   if (((await server.settings.read()).values['llm_model'] ?? '') !== '')
-    return { ctx, server, replay: null };
+    return { ctx, replay: null };
   const profiles = await (await ctx.profiles.store()).list();
   const isStored = profiles.some(({ base_url }) => base_url === BACKEND_HERE);
   const isHere = !isStored && (await isBackendHere(ctx));
@@ -55,9 +53,9 @@ export async function chooseStart(
   });
   if (answer === 'model') {
     await setUpModel(ctx, server);
-    return { ctx, server, replay: null };
+    return { ctx, replay: null };
   }
-  if (answer === 'demo') return { ctx, server, replay: DEMO };
+  if (answer === 'demo') return { ctx, replay: DEMO };
   const choices = profiles.map(({ name, base_url }) => ({
     value: name,
     name,
@@ -79,8 +77,7 @@ export async function chooseStart(
     name = (await signIn(undefined, { check: true }, derivedContext(ctx, { server: given }))) ?? '';
     await ctx.notice(`signed in; the profile is "${name}"`);
   }
-  const chosen = derivedContext(ctx, { server: { ...other, profile: name } });
-  return await chooseStart(chosen, await chosen.servers.active());
+  return await chooseStart(derivedContext(ctx, { server: { ...other, profile: name } }));
 }
 
 const OWN_RIGHTS = {
