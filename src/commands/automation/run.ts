@@ -6,9 +6,9 @@ import type { Server } from '../../client/shared/server.ts';
 import { endOfRun, type AutomationRun } from '../../domain/automation.ts';
 import type { Limits } from '../../runs/deadline.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
-import { showOutcome, showRun, type RunOptions } from '../conv/follow.ts';
+import { printOutcome, showRun, type RunOptions } from '../conv/follow.ts';
 import { eventView } from '../conv/event-view.ts';
-import { endAs } from '../conv/end-of-run.ts';
+import { endRun } from '../conv/end-of-run.ts';
 import { explain } from '../shared/declare.ts';
 import { withinDeadline } from '../shared/derived-context.ts';
 import { addWaitTimeout, checkLimitHasWait, limitsOf, RUN_EXITS } from '../shared/wait-limit.ts';
@@ -60,7 +60,7 @@ export function declare(command: Command, ctx: Context): void {
       const { exit_code: code } = tracked.outcome;
       const hasEnded = code === EXIT_CODES.ok || code === EXIT_CODES.failed;
       if (tracked.failure !== null || !hasEnded) {
-        return await endAs(ctx, tracked, await showOutcome(ctx, tracked));
+        return await endRun(ctx, tracked, printOutcome);
       }
     }
     const ended = await watched.end(ctx, limits);

@@ -16,13 +16,13 @@ import { checkWord } from '../shared/resource.ts';
 import { answerPending, PAST, type Reply, showPending, takesReason } from './confirm.ts';
 import { conversations } from './conversations.ts';
 import { printDiff } from './diff.ts';
-import { endAs } from './end-of-run.ts';
+import { endRun, showEnd } from './end-of-run.ts';
 import { eventView } from './event-view.ts';
 import {
   addFilterOptions,
   findForFollow,
+  printOutcome,
   readSince,
-  showOutcome,
   showRun,
   type FilterOptions,
 } from './follow.ts';
@@ -138,8 +138,7 @@ async function chat(
     server = await ctx.servers.active();
   }
   if (conversation.id === '') {
-    const tracked = failedStart(conversation);
-    return await endAs(ctx, tracked, await showOutcome(ctx, tracked));
+    return await endRun(ctx, failedStart(conversation), printOutcome);
   }
   // Without a message of the user there is no run whose end could be followed.
   const isWithoutRun =
@@ -273,7 +272,7 @@ class Chat {
       );
       const { outcome, failure } = tracked;
       this.lastShown = outcome.last_event_id ?? lastShown;
-      await showOutcome(ctx, tracked, 'prompt');
+      if (!(await showEnd(ctx, tracked, 'prompt'))) await printOutcome(ctx, tracked);
       if (failure !== null) throw failure;
       if (outcome.status === 'archived' || outcome.status === 'deleted')
         ctx.exitCode = outcome.exit_code;

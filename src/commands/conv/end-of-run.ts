@@ -39,7 +39,7 @@ const NEXT: Partial<Record<ConversationStatus, string>> = {
 export async function showEnd(
   ctx: Context,
   { outcome, record, printed }: EndedRun,
-  before: 'exit' | 'prompt' = 'exit',
+  before: 'exit' | 'prompt',
 ): Promise<boolean> {
   if (!ctx.out.isPlain || ctx.terminal.offTerminal) return false;
   const { status, reason } = outcome;
@@ -115,7 +115,22 @@ function countParts({ added, removed }: Pick<FileLines, 'added' | 'removed'>): L
   ];
 }
 
-/** @param isShown by `showEnd` */
+/** As `showEnd`, or else with `print`; then as `endAs`. */
+export async function endRun(
+  ctx: Context,
+  run: EndedRun,
+  print: (ctx: Context, run: EndedRun) => Promise<void>,
+): Promise<void> {
+  const isShown = await showEnd(ctx, run, 'exit');
+  if (!isShown) await print(ctx, run);
+  await endAs(ctx, run, isShown);
+}
+
+export async function printOutcomeItem(ctx: Context, { outcome }: EndedRun): Promise<void> {
+  await ctx.out.item(outcomeView, outcome);
+}
+
+/** Sets the exit code, or throws the failure. @param isShown by `showEnd` */
 export async function endAs(
   ctx: Context,
   { outcome, failure }: TrackedRun,

@@ -36,7 +36,7 @@ import {
 import { conversations, conversationView, outcomeView } from './conversations.ts';
 import type { View } from '../../output/view.ts';
 import { eventView, shortKind } from './event-view.ts';
-import { endAs, FOLLOW, showEnd, showNext, type EndedRun } from './end-of-run.ts';
+import { endRun, FOLLOW, printOutcomeItem, showNext, type EndedRun } from './end-of-run.ts';
 import { LiveRun } from './live-run.ts';
 import { beforeWatch, failedStart, waitForStart } from './wait.ts';
 
@@ -94,7 +94,7 @@ export async function followConversation(
     conversation.id === ''
       ? failedStart(conversation)
       : await showRun(ctx, await ctx.servers.active(), conversation, { ...options, ...limits });
-  await endAs(ctx, tracked, await showOutcome(ctx, tracked));
+  await endRun(ctx, tracked, printOutcome);
 }
 
 /** The conversation once it has started; without an id when its start has failed. */
@@ -238,20 +238,13 @@ function statusOf(event: ConversationEvent | undefined): ConversationStatus {
   return (event && (statusWordOf(event) as ConversationStatus | null)) ?? NO_STATUS;
 }
 
-/** After the events. @returns whether that is the end for a terminal */
-export async function showOutcome(
-  ctx: Context,
-  run: EndedRun,
-  before?: 'prompt',
-): Promise<boolean> {
-  if (await showEnd(ctx, run, before)) return true;
-  const { outcome } = run;
+/** After the events. */
+export async function printOutcome(ctx: Context, { outcome }: EndedRun): Promise<void> {
   const { format, fields } = ctx.globals;
   if (format === 'json' || format === 'ndjson') await ctx.out.record({ ...outcome });
   // A code of 124 or more: the wait ended before the run did, and the error reports it.
   else if ((format ?? fields) === undefined && outcome.exit_code < EXIT_CODES.timeout)
     await ctx.out.lines(outcomeView, [outcome]);
-  return false;
 }
 
 /** The options of verbs that start or continue a run: `send` and `resume`. */
@@ -287,9 +280,7 @@ export async function printRun(
     return changed ? await showNext(ctx, conversation, FOLLOW) : undefined;
   }
   const tracked = await watchRun(ctx, server, conversation, options);
-  const isShown = await (follow ? showOutcome : showEnd)(ctx, tracked);
-  if (!follow && !isShown) await ctx.out.item(outcomeView, tracked.outcome);
-  await endAs(ctx, tracked, isShown);
+  await endRun(ctx, tracked, follow ? printOutcome : printOutcomeItem);
 }
 
 export function addFilterOptions(command: Command): Command {

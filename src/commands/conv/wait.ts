@@ -31,7 +31,7 @@ import { someOf } from '../shared/option-parsers.ts';
 import { findOne, finderOf, isSingle, readWords, type Finder } from '../shared/resource.ts';
 import { addWaitTimeout, limitsOf, type WaitOptions, RUN_EXITS } from '../shared/wait-limit.ts';
 import { conversations, idOrTaskId, outcomeView } from './conversations.ts';
-import { endAs, showEnd } from './end-of-run.ts';
+import { endAs, endRun, printOutcomeItem } from './end-of-run.ts';
 
 interface WaitCommandOptions extends WaitOptions {
   any?: boolean;
@@ -79,17 +79,14 @@ export function declare(command: Command, ctx: Context): void {
       waitForAll(ctx, timed, words, options),
     );
     const [first] = waited;
-    let isShown = false;
     if (!single) await ctx.out.list(waitedView, waited, { has_more: false });
-    else if (first !== undefined && !first.isUnread) {
-      isShown = await showEnd(ctx, first);
-      if (!isShown) await ctx.out.item(outcomeView, first.outcome);
-    }
+    else if (first !== undefined && !first.isUnread)
+      return await endRun(ctx, first, printOutcomeItem);
     const code = worstCode(waited.map(({ outcome }) => outcome.exit_code));
     const worst = waited.find(({ outcome }) => outcome.exit_code === code);
     if (worst === undefined) return;
     for (const other of waited) if (other !== worst) await warnIfUnread(ctx, other);
-    await endAs(ctx, worst, isShown);
+    await endAs(ctx, worst);
   });
 }
 

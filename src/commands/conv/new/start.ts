@@ -19,8 +19,8 @@ import { NOT_READ, NO_EVENTS, outcomeOf } from '../../../runs/outcome.ts';
 import type { Progress } from '../../../terminal/progress.ts';
 import { changeLine, shortId } from '../../shared/bulk.ts';
 import { rememberLast } from '../../shared/resource.ts';
-import { endAs, FOLLOW, showEnd, showNext, type EndedRun } from '../end-of-run.ts';
-import { showOutcome, watchRun } from '../follow.ts';
+import { endRun, FOLLOW, showNext, type EndedRun } from '../end-of-run.ts';
+import { printOutcome, watchRun } from '../follow.ts';
 import { keepTitle, noticeOwnTitle } from '../rename.ts';
 import { conversationView, idOrTaskId } from '../conversations.ts';
 import { untilOf, type NewOptions } from './options.ts';
@@ -372,19 +372,17 @@ export class Start {
     const { ctx, conversation, changed } = this;
     const { format } = ctx.globals;
     const { outcome, failure } = tracked;
-    let isShown = false;
-    if (format === 'ndjson') await ctx.out.record({ ...outcome });
-    else if (format === 'json') {
-      const error =
-        failure === null ? {} : { error: { code: failure.kind, message: failure.message } };
-      await ctx.out.item(conversationView, conversation, { changed, outcome, ...error });
-    } else if (format !== 'id' && this.options.follow) isShown = await showOutcome(ctx, tracked);
-    else if (!(isShown = await showEnd(ctx, tracked))) {
+    await endRun(ctx, tracked, async () => {
+      if (format === 'ndjson') return await ctx.out.record({ ...outcome });
+      if (format === 'json') {
+        const error = failure && { error: { code: failure.kind, message: failure.message } };
+        return await ctx.out.item(conversationView, conversation, { changed, outcome, ...error });
+      }
+      if (format !== 'id' && this.options.follow) return await printOutcome(ctx, tracked);
       if (format !== 'id') await ctx.out.item(conversationView, conversation, { changed });
       // A row of a conversation has no column for it.
       if (outcome.exit_code === EXIT_CODES.failed && outcome.reason !== null)
         await ctx.notice(`${outcome.status}: ${outcome.reason.text}`);
-    }
-    await endAs(ctx, tracked, isShown);
+    });
   }
 }
