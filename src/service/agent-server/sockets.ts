@@ -52,7 +52,7 @@ export class Sockets {
       return;
     }
     const { path, topic, key } = subscription;
-    const rule = this.#context.faultRules.next({ method: 'GET', path, isSocket: true });
+    const rule = this.#context.faultRules({ method: 'GET', path, isSocket: true });
     const admit = (): void => {
       const lift = key === undefined ? boundFirstFrame(socket, head.length) : null;
       this.#server.handleUpgrade(request, socket, head, (client) => {

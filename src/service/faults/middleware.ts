@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { STATUS_CODES } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { MiddlewareHandler } from 'hono';
@@ -13,7 +15,7 @@ export function injectFaults(faultRules: FaultRules): MiddlewareHandler {
     const { path, method } = c.req;
     // Below /local/ are the routes by which acs finds, shows and ends a service.
     const isOwn = path.startsWith('/local/') || c.req.header(SERVICE_HEADER) !== undefined;
-    const rule = isOwn ? null : faultRules.next({ method, path, isSocket: false });
+    const rule = isOwn ? null : faultRules({ method, path, isSocket: false });
     if (rule === null) return await next();
     const { outgoing } = c.env as HttpBindings;
     if (rule.delivered) await next();
@@ -25,7 +27,7 @@ export function injectFaults(faultRules: FaultRules): MiddlewareHandler {
     const answer = answerOf(rule, rule.delivered ? c.res : null);
     await pause(rule.latencyMs, outgoing);
     c.res = undefined; // else hono adds the headers of the answer before
-    if (rule.cut === null) c.res = answer;
+    if (rule.cut === undefined) c.res = answer;
     else {
       c.res = RESPONSE_ALREADY_SENT;
       await sendPart(outgoing, answer, rule.cut);
@@ -37,7 +39,7 @@ export function injectFaults(faultRules: FaultRules): MiddlewareHandler {
 async function sendPart(
   outgoing: HttpBindings['outgoing'],
   answer: Response,
-  cut: NonNullable<FaultRule['cut']>,
+  cut: FaultRule['cut'],
 ): Promise<void> {
   const { socket } = outgoing;
   if (cut === 'before-headers' || socket === null) {
@@ -60,13 +62,13 @@ async function sendPart(
 function answerOf(rule: FaultRule, real: Response | null): Response {
   const status = rule.status ?? real?.status ?? 200;
   const headers = new Headers(real?.headers);
-  const isOwnBody = rule.body !== null || real === null;
+  const isOwnBody = rule.body !== undefined || real === null;
   if (isOwnBody) {
     headers.delete('Content-Length');
     headers.set('Content-Type', 'application/json');
   }
-  if (rule.contentType !== null) headers.set('Content-Type', rule.contentType);
-  for (const [name, value] of Object.entries(rule.headers)) headers.set(name, value);
+  if (rule.contentType !== undefined) headers.set('Content-Type', rule.contentType);
+  for (const [name, value] of Object.entries(rule.headers ?? {})) headers.set(name, value);
   const body = isOwnBody ? bodyOf(rule, status) : real.body;
   return new Response([204, 205, 304].includes(status) ? null : body, { status, headers });
 }
@@ -79,15 +81,8 @@ export function bodyOf({ body }: FaultRule, status: number): string {
   return body ?? JSON.stringify({ detail: statusText(status) });
 }
 
-export function pause(ms: number, connection: NodeJS.EventEmitter): Promise<void> {
-  if (ms === 0) return Promise.resolve();
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      connection.off('close', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    connection.once('close', end);
-  });
+/** Settles earlier when the connection is closed. */
+export async function pause(ms: number, connection: NodeJS.EventEmitter): Promise<void> {
+  const closed = once(connection, 'close').catch(() => undefined);
+  await Promise.race([setTimeout(ms, undefined, { ref: false }), closed]);
 }

@@ -9,42 +9,15 @@ import { ServiceError } from '../base/failure.ts';
 
 /** Where a connection is cut. `after-frames` is for web sockets alone. */
 const CUTS = ['before-headers', 'after-headers', 'mid-body', 'after-frames'] as const;
-type Cut = (typeof CUTS)[number];
 
-/** One rule as the servers apply it: JSON, so that it can be handed to a worker. */
-export interface FaultRule {
-  /** Its number in the file, from 1, and its note: how the log calls it. */
-  name: string;
-  /** The app server, or the agent servers of all sandboxes. */
-  server: 'app' | 'agent';
-  /** Upper case; empty: all. */
-  methods: string[];
-  /** `*` stands for anything within a part of the path, `**` for anything at all. */
-  path: string;
-  /** The number of matching requests that are left alone first. */
-  after: number;
-  /** Then every n-th is hit. */
-  every: number;
-  /** The most hits; null: no limit. */
-  times: number | null;
-  latencyMs: number;
-  /** Null: as the service answers. */
-  status: number | null;
-  headers: Record<string, string>;
-  /** The body that is sent; null: the one of the service. */
-  body: string | null;
-  contentType: string | null;
-  cut: Cut | null;
-  /** Frames that a web socket still sends before it is cut. */
-  frames: number;
-  /** The service gets the request and executes it, whatever the client is answered. */
-  delivered: boolean;
-}
+/** As the servers apply it: JSON, so that it can be handed to a worker. */
+export type FaultRule = ReturnType<typeof asApplied>;
 
 const count = (least: number) => {
   const message = `it must be an integer of at least ${least}`;
-  return v.optional(v.pipe(v.number(message), v.safeInteger(message), v.minValue(least, message)));
+  return v.pipe(v.number(message), v.safeInteger(message), v.minValue(least, message));
 };
+const DURATION = 'it must be a duration such as "500ms" or "30s"';
 const STATUS = 'it must be a status from 200 to 599';
 
 const WRITTEN_RULE = v.strictObject(
@@ -52,6 +25,7 @@ const WRITTEN_RULE = v.strictObject(
     note: v.optional(v.string('it must be a text')),
     server: v.optional(
       v.picklist(['app', 'agent'], 'it must be "app" or "agent" (the agent servers of sandboxes)'),
+      'app',
     ),
     method: v.optional(
       v.custom<string | string[]>(
@@ -67,16 +41,12 @@ const WRITTEN_RULE = v.strictObject(
         'it must begin with a slash and hold no query: "/api/v1/app-conversations/search", ' +
           '"/api/v1/**"',
       ),
+      '/**',
     ),
-    after: count(0),
-    every: count(1),
-    times: count(1),
-    latency: v.optional(
-      v.custom<string>(
-        (input) => typeof input === 'string' && parseDuration(input) !== null,
-        'it must be a duration such as "500ms" or "30s"',
-      ),
-    ),
+    after: v.optional(count(0), 0),
+    every: v.optional(count(1), 1),
+    times: v.optional(count(1)),
+    latency: v.optional(v.pipe(v.string(DURATION), v.transform(parseDuration), v.number(DURATION))),
     status: v.optional(
       v.pipe(v.number(STATUS), v.integer(STATUS), v.minValue(200, STATUS), v.maxValue(599, STATUS)),
     ),
@@ -97,7 +67,7 @@ const WRITTEN_RULE = v.strictObject(
     cut: v.optional(
       v.picklist(CUTS, `it must be one of ${CUTS.map((each) => `"${each}"`).join(', ')}`),
     ),
-    frames: count(0),
+    frames: v.optional(count(0)),
     delivered: v.optional(v.boolean('it must be true or false')),
   },
   ({ expected }) => (expected === 'never' ? 'there is no such member' : 'it must be an object'),
@@ -122,12 +92,9 @@ function areHeaders(input: unknown): boolean {
 
 /** A list of rules, or an object with `rules` and `note`. Throws ServiceError `scenario`. */
 export function readScenario(file: string): FaultRule[] {
-  const messageOf = (why: string): string => `cannot use the scenario ${file}: ${why}`;
-  const refusal = (why: string, cause?: unknown): ServiceError =>
-    new ServiceError('scenario', messageOf(why), {
-      hint: 'members of a rule: docs/fault-injection.md, or acs serve --help',
-      cause,
-    });
+  const refusal = (why: string, cause?: unknown, hint?: string): ServiceError =>
+    new ServiceError('scenario', `cannot use the scenario ${file}: ${why}`, { hint, cause });
+  const hint = 'members of a rule: docs/fault-injection.md, or acs serve --help';
   let text: string;
   try {
     // Not a pipe or a device: the service in the background reads it once more.
@@ -136,7 +103,7 @@ export function readScenario(file: string): FaultRule[] {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const known = { ENOENT: 'there is no such file', EACCES: 'permission denied' }[code ?? ''];
-    throw new ServiceError('scenario', messageOf(known ?? message), { cause: error });
+    throw refusal(known ?? message, error);
   }
   let value: unknown;
   try {
@@ -151,10 +118,10 @@ export function readScenario(file: string): FaultRule[] {
       position === null
         ? message
         : `${position}: ${message.replace(/ in JSON at position.*$/s, '')}`;
-    throw refusal(`it is not JSON: ${what}`, error);
+    throw refusal(`it is not JSON: ${what}`, error, hint);
   }
   const { rules, problems } = parseScenario(value);
-  if (problems.length > 0) throw refusal(problems.slice(0, 3).join('; '));
+  if (problems.length > 0) throw refusal(problems.slice(0, 3).join('; '), undefined, hint);
   return rules;
 }
 
@@ -172,15 +139,11 @@ export function parseScenario(value: unknown): { rules: FaultRule[]; problems: s
   }
   if (file.rules.length === 0) problems.push(`${subject}: it holds no rule`);
   const rules = (file.rules as unknown[]).flatMap((written, index) => {
-    const { success, output, issues } = v.safeParse(WRITTEN_RULE, written, {
-      abortPipeEarly: true,
-    });
+    const options = { abortPipeEarly: true };
+    const { success, output, issues } = v.safeParse(WRITTEN_RULE, written, options);
     const wrong = success
       ? mistakesIn(output).map((mistake) => `: ${mistake}`)
-      : issues.map(
-          ({ path, message }) =>
-            `${path === undefined ? '' : `, ${String(path[0].key)}`}: ${message}`,
-        );
+      : issues.map(({ path, message }) => `${path ? `, ${String(path[0].key)}` : ''}: ${message}`);
     problems.push(...wrong.map((each) => `rule ${index + 1}${each}`));
     return success ? asApplied(output, index) : [];
   });
@@ -211,29 +174,19 @@ function mistakesIn(it: WrittenRule): string[] {
   return Object.entries(mistakes).flatMap(([mistake, isMade]) => (isMade ? mistake : []));
 }
 
-function asApplied(it: WrittenRule, index: number): FaultRule {
-  const { server = 'app', method = [], path = '/**', after = 0, every = 1, times = null } = it;
-  const { latency = '0ms', status = null, headers = {}, cut = null, frames = 0, body } = it;
-  const isAnswered = status !== null || body !== undefined;
+function asApplied(it: WrittenRule, index: number) {
+  const { note, method = [], latency: latencyMs = 0, body, content_type, ...same } = it;
   const isText = typeof body === 'string';
-  const { content_type = isText ? 'text/plain; charset=utf-8' : null } = it;
-  const text = isText ? body : (JSON.stringify(body) as string | undefined);
-  const { delivered = !isAnswered && cut !== 'before-headers' } = it;
+  const isAnswered = same.status !== undefined || body !== undefined;
   return {
-    name: `rule ${index + 1}${it.note === undefined ? '' : ` (${it.note})`}`,
-    server,
+    ...same,
+    /** How the log calls it. */
+    name: `rule ${index + 1}${note === undefined ? '' : ` (${note})`}`,
+    /** Upper case; empty: all. */
     methods: [method].flat().map((each) => each.toUpperCase()),
-    path,
-    after,
-    every,
-    times,
-    latencyMs: parseDuration(latency) ?? 0,
-    status,
-    headers,
-    body: text ?? null,
-    contentType: content_type,
-    cut,
-    frames,
-    delivered,
+    latencyMs,
+    body: isText ? body : (JSON.stringify(body) as string | undefined),
+    contentType: content_type ?? (isText ? 'text/plain; charset=utf-8' : undefined),
+    delivered: same.delivered ?? (!isAnswered && same.cut !== 'before-headers'),
   };
 }

@@ -10,7 +10,7 @@ export async function letUpgrade(rule: FaultRule, socket: Duplex): Promise<boole
     socket.destroy();
     return false;
   }
-  if (rule.status === null && rule.body === null) return true;
+  if (rule.status === undefined && rule.body === undefined) return true;
   const status = rule.status ?? 200;
   const body = Buffer.from(bodyOf(rule, status));
   const headers = {
@@ -25,36 +25,27 @@ export async function letUpgrade(rule: FaultRule, socket: Duplex): Promise<boole
   return false;
 }
 
-export function boundFrames(rule: FaultRule, client: WebSocket): void {
-  if (rule.cut === null) return;
-  let left = {
-    'after-frames': rule.frames,
-    'mid-body': 1,
-    'after-headers': 0,
-    'before-headers': 0,
-  }[rule.cut];
-  const cut = (): void => {
-    client.terminate();
-  };
+export function boundFrames({ cut, frames = 0 }: FaultRule, client: WebSocket): void {
+  if (cut === undefined) return;
+  let left = { 'after-frames': frames, 'mid-body': 1, 'after-headers': 0, 'before-headers': 0 }[
+    cut
+  ];
   if (left === 0) {
-    cut();
+    client.terminate();
     return;
   }
-  const send = client.send.bind(client) as (
-    data: string,
-    callback: (error?: Error) => void,
-  ) => void;
+  type Callback = (error?: Error) => void;
+  const send = client.send.bind(client) as (data: unknown, callback: Callback) => void;
   client.send = (data: unknown, ...rest: unknown[]) => {
-    const given = rest.at(-1);
-    const callback = typeof given === 'function' ? (given as (error?: Error) => void) : undefined;
+    const callback = rest.find((each): each is Callback => typeof each === 'function');
     if (left === 0) {
       callback?.(new Error('the web socket is cut'));
       return;
     }
     left -= 1;
     const isLast = left === 0;
-    send(data as string, (error) => {
-      if (isLast) cut();
+    send(data, (error) => {
+      if (isLast) client.terminate();
       callback?.(error);
     });
   };

@@ -7,9 +7,7 @@ const read = (rules: unknown): FaultRule[] => parseScenario(rules).rules;
 describe('the fault rules', () => {
   const hits = (rules: unknown, paths: string[], method = 'GET') => {
     const faultRules = createFaultRules(read(rules), () => undefined);
-    return paths.map(
-      (each) => faultRules.next({ method, path: each, isSocket: false })?.name ?? '-',
-    );
+    return paths.map((each) => faultRules({ method, path: each, isSocket: false })?.name ?? '-');
   };
   const times = (count: number, what = '/a') => Array.from({ length: count }, () => what);
 
@@ -54,15 +52,15 @@ describe('the fault rules', () => {
     const socket = [{ server: 'agent', cut: 'after-frames', frames: 2 }];
     expect(hits(socket, ['/sockets/events/x'])).toEqual(['-']);
     const faultRules = createFaultRules(read(socket), () => undefined);
-    expect(
-      faultRules.next({ method: 'GET', path: '/sockets/events/x', isSocket: true })?.frames,
-    ).toBe(2);
+    expect(faultRules({ method: 'GET', path: '/sockets/events/x', isSocket: true })?.frames).toBe(
+      2,
+    );
   });
 
   it('log each request with the rule that it matched', () => {
     const lines: string[] = [];
     const [late] = [{ note: 'slow day', latency: '2s', status: 503 }];
-    createFaultRules(read([late]), (line) => lines.push(line)).next({
+    createFaultRules(read([late]), (line) => lines.push(line))({
       method: 'GET',
       path: '/a',
       isSocket: false,

@@ -28,14 +28,9 @@ describe('a scenario', () => {
         path: '/api/**',
         after: 0,
         every: 1,
-        times: null,
         latencyMs: 0,
         status: 503,
         headers: { 'Retry-After': '1' },
-        body: null,
-        contentType: null,
-        cut: null,
-        frames: 0,
         delivered: false,
       },
     ]);
@@ -110,6 +105,6 @@ describe('a rule', () => {
   it('sends a text as it is and everything else as JSON', () => {
     const [page, record] = parseScenario([{ body: '<html>' }, { body: { items: null } }]).rules;
     expect([page?.body, page?.contentType]).toEqual(['<html>', 'text/plain; charset=utf-8']);
-    expect([record?.body, record?.contentType]).toEqual(['{"items":null}', null]);
+    expect([record?.body, record?.contentType]).toEqual(['{"items":null}', undefined]);
   });
 });
