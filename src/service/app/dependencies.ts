@@ -50,7 +50,7 @@ export interface CopyRequest {
   /** Without links in its path. */
   to: string;
   /** `movable`: those that do not name the path of the checkout. */
-  which: 'all' | 'movable' | false;
+  which: 'all' | 'movable';
   signal: AbortSignal;
 }
 

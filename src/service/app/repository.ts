@@ -19,17 +19,22 @@ import { withParentDeathSignal } from '../isolation/parent-death-signal.ts';
 import { basesOf } from '../base/worker-protocol.ts';
 import { providerBase } from '../settings/git-providers.ts';
 import { cut } from '../../base/text/well-formed.ts';
-import { copyDependencies, excludeFolders, listing, reportOf } from './dependencies.ts';
+import {
+  copyDependencies,
+  excludeFolders,
+  listing,
+  reportOf,
+  type Copied,
+  type CopyRequest,
+} from './dependencies.ts';
 import { checkOutSubmodules } from './submodules.ts';
 
 export interface RepositorySource {
   url: string;
   isLocal: boolean;
   name: string;
-  /** The provider's own host, to which its token may go; null: no token is used. */
-  origin: string | null;
-  /** `user:password` of the URL; not in `url`, because a command line is shown. */
-  credentials: string | null;
+  /** Not in `url`, because a command line is shown. `credentials`: `user:password`. */
+  login: { origin: string; credentials: string } | null;
 }
 
 export class RepositoryError extends Error {
@@ -44,11 +49,11 @@ export function repositoryForm(given: string): 'path' | 'url' | 'scp' | 'name' |
   return /^[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~ -]+)+$/.test(given) ? 'name' : null;
 }
 
-/** `host`: the provider's own host, when its user gave one. Throws RepositoryError. */
+/** `stored`: the token of the provider, and its own host, if any. Throws RepositoryError. */
 export function repositorySource(
   given: string,
   provider: Provider | null,
-  host: string | null,
+  stored: { token: string; host: string | null } | undefined,
 ): RepositorySource {
   const shown = shownRepository(given);
   if (/^-|[\u0000-\u001f\u007f]/.test(given))
@@ -57,19 +62,21 @@ export function repositorySource(
   if (form === null) throw formError(given, shown);
   if (form === 'path' && !existsSync(given))
     throw new RepositoryError(`the repository ${given} does not exist`);
-  const base = provider && providerBase(provider, host);
+  const base = provider && providerBase(provider, stored?.host ?? null);
   const { url, credentials } =
     form === 'name'
       ? { url: urlOf(given, provider, base), credentials: null }
       : splitCredentials(given);
+  let login: RepositorySource['login'] = null;
+  if (credentials !== null) login = { origin: new URL(url).origin, credentials };
   // A token goes to the host it was given for, whatever the request names.
-  const isOfHost = base !== null && url.toLowerCase().startsWith(`${base.toLowerCase()}/`);
+  else if (stored && base !== null && url.toLowerCase().startsWith(`${base.toLowerCase()}/`))
+    login = { origin: base, credentials: `x-access-token:${stored.token}` };
   return {
     url,
     isLocal: form === 'path' || /^file:/i.test(given),
     name: folderName(given),
-    origin: isOfHost ? base : null,
-    credentials,
+    login,
   };
 }
 
@@ -155,12 +162,11 @@ interface CloneRequest {
   /** A commit that `source` has, on the one of `branch` or on none. */
   filesFrom: string | null;
   /** Which are copied; `movable`: those that do not name the path of the checkout. */
-  dependencies: 'all' | 'movable' | false;
+  dependencies: CopyRequest['which'] | false;
   workspaceDir: string;
   /** Folder of the service for unfinished clones, on the same file system as the workspaces. */
   stagingDir: string;
   env: Environment;
-  token: string | null;
   signal: AbortSignal;
 }
 
@@ -199,16 +205,12 @@ echo "$commit" >"$2/shallow" && echo "$commit" >"$2/HEAD" && cp -p "$1/.git/inde
 
 /** Clones into the workspace. Throws RepositoryError with git's message, without credentials. */
 export async function cloneRepository(request: CloneRequest): Promise<Cloned> {
-  const { source, workspaceDir, stagingDir, signal } = request;
+  const { source, filesFrom, dependencies, workspaceDir, stagingDir, signal } = request;
   const staging = path.join(stagingDir, randomBytes(8).toString('hex'));
   mkdirSync(staging, { recursive: true, mode: 0o700 });
   try {
     const given = { ...gitEnvironment(request, staging), [MARKER]: stagingDir };
-    const { stdout: names } = await runGit(
-      git('-C', staging, 'config', '--list', '--name-only'),
-      given,
-      signal,
-    );
+    const names = await run(git('-C', staging, 'config', '--list', '--name-only'), given, signal);
     const env = withoutPrograms(names, given);
     const target = path.join(staging, 'checkout');
     const branch = request.branch === null ? [] : ['--branch', request.branch];
@@ -217,54 +219,48 @@ export async function cloneRepository(request: CloneRequest): Promise<Cloned> {
     const flags =
       '--no-local --progress --config core.autocrlf=false --config core.symlinks=true'.split(' ');
     await run(git('clone', ...flags, ...branch, '--', source.url, target), env, signal);
-    const inClone = (...argv: string[]) => git('-C', target, ...argv);
-    const read = async (...argv: string[]): Promise<string | null> => {
-      const { code, stdout } = await runGit(inClone(...argv), env, signal);
-      return code === 0 && stdout.trim() !== '' ? stdout.trim() : null;
-    };
-    const { filesFrom } = request;
+    const inClone = (...argv: string[]) => run(git('-C', target, ...argv), env, signal);
+    const commitAt = (name: string) =>
+      inClone('rev-parse', '--verify', '--quiet', name).catch(() => null);
     if (filesFrom !== null) {
       if (!/^[0-9a-f]{40,64}$/.test(filesFrom))
         throw new RepositoryError('workspace_commit is not the id of a commit');
-      await run(inClone('fetch', '-q', '--no-tags', source.url, filesFrom), env, signal);
-      await run(inClone('read-tree', '--reset', '-u', filesFrom), env, signal);
+      await inClone('fetch', '-q', '--no-tags', source.url, filesFrom);
+      await inClone('read-tree', '--reset', '-u', filesFrom);
     }
     const checkout = localFolder(source);
     const inFiles = { ...env, GIT_ALLOW_PROTOCOL: 'file', GIT_LITERAL_PATHSPECS: '1' };
-    const ofFiles = (folder: string, ...argv: string[]) =>
-      runGit(git('-C', folder, ...argv), inFiles, signal);
-    const empty = checkout && (await checkOutSubmodules(checkout, target, ofFiles));
-    const commit = filesFrom ?? (await read('rev-parse', '--verify', '--quiet', 'HEAD'));
-    const checkedOut = await read('symbolic-ref', '--short', '--quiet', 'HEAD');
+    const empty =
+      checkout === null
+        ? []
+        : await checkOutSubmodules(checkout, target, (folder, ...argv) =>
+            run(git('-C', folder, ...argv), inFiles, signal).catch(() => null),
+          );
+    const commit = filesFrom ?? (await commitAt('HEAD'));
+    const checkedOut = await inClone('symbolic-ref', '--short', '--quiet', 'HEAD').catch(
+      () => null,
+    );
     const base = path.join(staging, 'base');
     await run(['/bin/sh', '-c', KEEP_BASE, 'sh', target, base, filesFrom ?? ''], env, signal);
     if (filesFrom !== null) {
-      const parent = await read('rev-parse', '--verify', '--quiet', `${filesFrom}^`);
-      const reset = parent === null ? ['read-tree', '--empty'] : ['reset', '-q', parent];
-      await run(inClone(...reset), env, signal);
+      const parent = await commitAt(`${filesFrom}^`);
+      await inClone(...(parent === null ? ['read-tree', '--empty'] : ['reset', '-q', parent]));
     }
-    const { dependencies } = request;
-    const listed =
-      checkout === null || dependencies === false
-        ? ''
-        : (await runGit(listing(git('-C', checkout)), env, signal)).stdout;
-    const copied = await copyDependencies({
-      folders: listed,
-      from: checkout ?? '',
-      to: realpathSync(target),
-      which: dependencies,
-      signal,
-    });
+    let copied: Copied = { folders: [], entries: 0, bytes: 0, leftOut: [] };
+    if (checkout !== null && dependencies !== false) {
+      const folders = await run(listing(git('-C', checkout)), env, signal);
+      const to = realpathSync(target);
+      copied = await copyDependencies({ folders, from: checkout, to, which: dependencies, signal });
+    }
     for (const gitDir of [path.join(target, '.git'), base]) excludeFolders(gitDir, copied.folders);
-    copied.leftOut.push(...(empty ?? []));
-    const { name } = source;
+    copied.leftOut.push(...empty);
     const bases = basesOf(workspaceDir);
     mkdirSync(bases, { recursive: true, mode: 0o700 });
-    let folder = name;
+    let folder = source.name;
     const isUsed = (): boolean =>
       lstatSync(path.join(workspaceDir, folder), { throwIfNoEntry: false }) !== undefined ||
       existsSync(path.join(bases, `${folder}.git`));
-    for (let number = 2; isUsed(); number++) folder = `${name}-${number}`;
+    for (let number = 2; isUsed(); number++) folder = `${source.name}-${number}`;
     renameSync(base, path.join(bases, `${folder}.git`));
     renameSync(target, path.join(workspaceDir, folder));
     return { folder, commit, branch: checkedOut, report: reportOf(copied) };
@@ -308,7 +304,7 @@ function baseEnvironment(env: Environment): Record<string, string> {
 
 /** Uses a file: git does not pass `-c` and GIT_CONFIG_COUNT on to the reader of the source. */
 function gitEnvironment(
-  { env: given, source, token }: CloneRequest,
+  { env: given, source }: CloneRequest,
   staging: string,
 ): Record<string, string> {
   const env = baseEnvironment(given);
@@ -330,8 +326,8 @@ function gitEnvironment(
     // No branch has the commit of `filesFrom`.
     lines.push('[uploadpack]\n\tallowAnySHA1InWant = true');
   }
-  const { origin, credentials } = authenticationOf(source, token);
-  if (credentials !== null && origin !== null) {
+  if (source.login !== null) {
+    const { origin, credentials } = source.login;
     const header = `Authorization: Basic ${Buffer.from(credentials).toString('base64')}`;
     lines.push(`[http ${quote(`${origin}/`)}]\n\textraheader = ${quote(header)}`);
   }
@@ -340,26 +336,8 @@ function gitEnvironment(
   return { ...env, GIT_CONFIG_GLOBAL: file };
 }
 
-/** The credentials in the URL have precedence over the token of the provider. */
-function authenticationOf({ url, origin, credentials }: RepositorySource, token: string | null) {
-  if (credentials !== null) return { origin: new URL(url).origin, credentials };
-  return { origin, credentials: token && `x-access-token:${token}` };
-}
-
 function git(...argv: string[]): string[] {
   return ['git', ...GIT_DEFAULTS, ...argv];
-}
-
-async function run(
-  argv: string[],
-  env: Record<string, string>,
-  signal: AbortSignal,
-): Promise<void> {
-  const { code, stderr } = await runGit(argv, env, signal);
-  if (code !== 0)
-    throw new RepositoryError(
-      gitMessage(stderr) || `git ended with exit code ${code ?? 'unknown'}`,
-    );
 }
 
 const PROGRESS = new RegExp(
@@ -379,11 +357,8 @@ export function gitMessage(stderr: string): string {
   );
 }
 
-function runGit(
-  argv: string[],
-  env: Record<string, string>,
-  signal: AbortSignal,
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
+/** What git writes, without spaces around it. Throws RepositoryError with the message of git. */
+function run(argv: string[], env: Record<string, string>, signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
     const { file, args } = withParentDeathSignal('TERM', [
       '/bin/sh',
@@ -405,13 +380,13 @@ function runGit(
         output[name] = cut(output[name] + chunk.toString('utf8'), -20_000);
       });
     }
+    const fail = (message: string) => reject(new RepositoryError(message));
     const end = (code: number | null): void => {
-      if (code === NOT_FOUND) reject(new RepositoryError('git is not installed'));
-      else resolve({ code, ...output });
+      if (code === 0) resolve(output.stdout.trim());
+      else if (code === NOT_FOUND) fail('git is not installed');
+      else fail(gitMessage(output.stderr) || `git ended with exit code ${code ?? 'unknown'}`);
     };
-    child.on('error', (error) =>
-      reject(new RepositoryError(`git could not be run: ${error.message}`)),
-    );
+    child.on('error', (error) => fail(`git could not be run: ${error.message}`));
     child.on('close', end);
     // A child of git, such as a shared ssh connection, may keep its output open for long.
     child.on('exit', (code) => setTimeout(end, 500, code).unref());

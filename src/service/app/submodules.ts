@@ -2,10 +2,8 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-type RunGit = (
-  folder: string,
-  ...argv: string[]
-) => Promise<{ code: number | null; stdout: string }>;
+/** What git writes in a folder; null: it failed. */
+type RunGit = (folder: string, ...argv: string[]) => Promise<string | null>;
 
 const MOST = 100;
 const DEEPEST = 5;
@@ -20,27 +18,27 @@ export async function checkOutSubmodules(
   clone: string,
   run: RunGit,
 ): Promise<string[]> {
-  const { stdout } = await run(checkout, 'rev-parse', '--git-path', 'modules');
-  const empty = await fill(clone, path.resolve(checkout, stdout.trim()), run, 0);
+  const modules = (await run(checkout, 'rev-parse', '--git-path', 'modules')) ?? '';
+  const empty = await fill(clone, path.resolve(checkout, modules), run, 0);
   return empty.map((folder) => `${folder} (a submodule that is not on this disk)`);
 }
 
 async function fill(clone: string, modules: string, run: RunGit, depth: number): Promise<string[]> {
   const ofPaths = ['config', '-z', '--blob', ':.gitmodules', '--get-regexp'];
-  const { stdout } = await run(clone, ...ofPaths, '^submodule\\..*\\.path$');
+  const records = (await run(clone, ...ofPaths, '^submodule\\..*\\.path$')) ?? '';
   const empty: string[] = [];
-  for (const record of stdout.split('\0').slice(0, MOST)) {
+  for (const record of records.split('\0').slice(0, MOST)) {
     const [, name = '', folder = ''] = /^submodule\.(.*)\.path\n(.+)$/s.exec(record) ?? [];
     const entry = folder === '' ? null : await run(clone, 'ls-files', '-s', '--', folder);
-    if (!entry?.stdout.startsWith('160000 ')) continue;
+    if (!entry?.startsWith('160000 ')) continue;
     const source = path.join(modules, name);
     const set = ['config', `submodule.${name}.url`, pathToFileURL(source).href];
     const update = ['submodule', '--quiet', 'update', '--checkout', '--', folder];
     const isCheckedOut =
       source.startsWith(`${modules}/`) &&
       existsSync(source) &&
-      (await run(clone, ...set)).code === 0 &&
-      (await run(clone, ...update)).code === 0;
+      (await run(clone, ...set)) !== null &&
+      (await run(clone, ...update)) !== null;
     if (!isCheckedOut) empty.push(folder);
     else if (depth < DEEPEST) {
       const nested = path.join(source, 'modules');

@@ -312,14 +312,13 @@ it('messages of git are printed without progress and credentials', () => {
 describe('a clone', () => {
   const cloning = (url: string, env: Record<string, string> = {}): Promise<unknown> =>
     repository.cloneRepository({
-      source: repository.repositorySource(url, null, null),
+      source: repository.repositorySource(url, null, undefined),
       branch: null,
       filesFrom: null,
       dependencies: false,
       workspaceDir: app.dir,
       stagingDir: inApp('staging-of-clone'),
       env: { PATH: process.env.PATH, HOME: app.dir, ...env },
-      token: null,
       signal: new AbortController().signal,
     });
 

@@ -17,7 +17,7 @@ describe('the name of a repository', () => {
     ['git@host.example:a/b.git', null, 'git@host.example:a/b.git', 'b'],
     ['ssh://git@host.example/a/b', null, 'ssh://git@host.example/a/b', 'b'],
   ] as const)('%s at %s is %s', (given, provider, url, name) => {
-    expect(repositorySource(given, provider, null)).toMatchObject({ url, name });
+    expect(repositorySource(given, provider, undefined)).toMatchObject({ url, name });
   });
 
   it.each([
@@ -30,13 +30,12 @@ describe('the name of a repository', () => {
     '/no/such/path',
     'a\nb',
   ])('is refused: %j', (given) => {
-    expect(() => repositorySource(given, null, null)).toThrow(RepositoryError);
+    expect(() => repositorySource(given, null, undefined)).toThrow(RepositoryError);
   });
 
   it('is resolved at the host that the user gave', () => {
-    expect(repositorySource('a/b', 'forgejo', 'http://127.0.0.1:3000/').url).toBe(
-      'http://127.0.0.1:3000/a/b.git',
-    );
+    const stored = { token: 't', host: 'http://127.0.0.1:3000/' };
+    expect(repositorySource('a/b', 'forgejo', stored).url).toBe('http://127.0.0.1:3000/a/b.git');
   });
 });
 
@@ -48,7 +47,8 @@ describe('the token of a provider', () => {
     ['http://github.com/a/b.git', null],
     ['https://evil.example/github.com/a.git', null],
   ])('for %s is sent to %s', (given, origin) => {
-    expect(repositorySource(given, 'github', null).origin).toBe(origin);
+    const login = origin === null ? null : { origin, credentials: 'x-access-token:t' };
+    expect(repositorySource(given, 'github', { token: 't', host: null }).login).toEqual(login);
   });
 });
 
@@ -73,7 +73,8 @@ it.each([
   ['https://host.example/a:b@c', 'https://host.example/a:b@c', null],
   ['https://me:%zz@host.example/a', 'https://host.example/a', 'me:%zz'],
 ])('%s is cloned as %s', (given, url, credentials) => {
-  expect(repositorySource(given, null, null)).toMatchObject({ url, credentials });
+  const login = credentials === null ? null : { origin: 'https://host.example', credentials };
+  expect(repositorySource(given, null, undefined)).toMatchObject({ url, login });
 });
 
 it.each([
@@ -94,8 +95,9 @@ it.each([
   ['https://host.example/..', 'repository'],
   ['https://host.example/a%20b;rm', 'a-20b-rm'],
 ])('the folder of %s is %s', (given, name) => {
-  if (name === null) expect(() => repositorySource(given, null, null)).toThrow(RepositoryError);
-  else expect(repositorySource(given, null, null).name).toBe(name);
+  if (name === null)
+    expect(() => repositorySource(given, null, undefined)).toThrow(RepositoryError);
+  else expect(repositorySource(given, null, undefined).name).toBe(name);
 });
 
 describe('messages', () => {

@@ -42,8 +42,6 @@ const SETUP_SCRIPT = '.openhands/setup.sh';
 /** Longer than the worker lets it run. */
 const SETUP_MS = 15 * 60_000;
 
-type Source = RepositorySource & { token: string | null };
-
 interface StarterOptions {
   store: Store;
   supervisor: Supervisor;
@@ -206,7 +204,7 @@ export class Starter {
     running: Promise<SandboxRow>,
     signal: AbortSignal,
     task: StartTaskRow,
-    request: StartRequest & { source: Source | null },
+    request: StartRequest & { source: RepositorySource | null },
   ): Promise<void> {
     const { store, supervisor, clock } = this.#options;
     const { conversation_id: id } = task;
@@ -270,20 +268,19 @@ export class Starter {
   }
 
   /** Null: the conversation starts without a repository of its own. Throws RepositoryError. */
-  #sourceOf({ cloneFrom, provider: given }: StartRequest): Source | null {
+  #sourceOf({ cloneFrom, provider: given }: StartRequest): RepositorySource | null {
     if (cloneFrom === null) return null;
     const providers = readProviders(this.#options.store.documents);
     // The `openhands` CLI names no provider.
     const [first = 'github', ...others] = Object.keys(providers) as Provider[];
     const implied = others.length === 0 ? first : 'github';
     const provider = given ?? (repositoryForm(cloneFrom) === 'name' ? implied : null);
-    const { token = null, host = null } = (provider === null ? null : providers[provider]) ?? {};
-    return { ...repositorySource(cloneFrom, provider, host), token };
+    return repositorySource(cloneFrom, provider, provider === null ? undefined : providers[provider]);
   }
 
   async #checkOut(
     sandboxId: string,
-    request: StartRequest & { source: Source | null },
+    request: StartRequest & { source: RepositorySource | null },
     signal: AbortSignal,
   ): Promise<Cloned | null> {
     const { store, supervisor, env, stagingDir } = this.#options;
@@ -307,7 +304,6 @@ export class Starter {
       workspaceDir,
       stagingDir,
       env,
-      token: source.token,
       signal,
     });
   }
@@ -315,7 +311,7 @@ export class Starter {
 
 function mountsOf(
   { row: { repository, git_provider } }: StartRequest,
-  source: Source | null,
+  source: RepositorySource | null,
 ): Mount[] {
   if (repository === null || source === null) return [];
   const caches = cacheMount(repository, git_provider);
