@@ -131,8 +131,8 @@ describe('what a start asks for', () => {
       v0({ replay_json: 'demo', repository: url }),
       v0({ replay_json: 'demo', create_microagent: { repo: url } }),
     ];
-    for (const { cloneFrom, ...kept } of starts) {
-      expect(cloneFrom).toBe(url);
+    for (const { body, ...kept } of starts) {
+      expect(body.selected_repository).toBe(url);
       expect(kept.row.repository).toBe('https://host.example/a.git');
       expect(JSON.stringify(kept)).not.toContain('password');
     }
@@ -140,12 +140,12 @@ describe('what a start asks for', () => {
 
   it('is shown with the digest of its replay and without its secrets and MCP servers', () => {
     const mcp_config = { docs: { command: 'docs', env: { KEY: 'very-secret' } } };
-    const { echo, secrets, mcp } = v1({
+    const { echo, body } = v1({
       replay_json: trajectory('ls'),
       secrets: { TOKEN: 'very-secret' },
       mcp_config,
     });
-    expect({ secrets, mcp }).toEqual({ secrets: { TOKEN: 'very-secret' }, mcp: mcp_config });
+    expect(body).toMatchObject({ secrets: { TOKEN: 'very-secret' }, mcp_config });
     expect(echo).toMatchObject({ secrets: { TOKEN: '**********' } });
     expect(echo).not.toHaveProperty('mcp_config');
     expect(echo.replay_json).toMatch(/^sha256:[0-9a-f]{64}$/);

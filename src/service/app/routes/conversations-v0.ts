@@ -202,11 +202,11 @@ function triggerOf(body: v0.ConversationCreateV0, c: Context): string {
 /** Throws a 401 for a repository that names no host, or that its host does not have. */
 async function assertReachable(
   { store }: AppContext,
-  { cloneFrom, provider, row }: StartRequest,
+  { body: { selected_repository: cloneFrom, git_provider: provider }, row }: StartRequest,
 ): Promise<void> {
-  if (cloneFrom === null) return;
+  if (cloneFrom == null) return;
   const form = repositoryForm(cloneFrom);
-  let exists = form === 'name' ? provider !== null : form !== null;
+  let exists = form === 'name' ? provider != null : form !== null;
   if (form === 'name' && provider === 'forgejo') {
     // Without an answer of the host, git decides.
     const answer = connectedForgejo(store.documents)?.hasRepository(cloneFrom);

@@ -1,7 +1,6 @@
 /** A start request of either dialect, checked before anything is made. */
 import { createHash } from 'node:crypto';
 import * as v from 'valibot';
-import type { ConfirmationPolicyRequest } from '../../../protocol/agent-server/requests.ts';
 import { toDashedId, toHexId } from '../../../protocol/detail.ts';
 import type { ConversationCreateV0 } from '../../../protocol/v0/requests.ts';
 import {
@@ -28,40 +27,32 @@ import type { SandboxRow } from '../../storage/sandboxes.ts';
 import { isBranchName, shownRepository } from '../repository.ts';
 import { valueAt } from '../../../protocol/settings.ts';
 import { MASK } from '../../settings/fields.ts';
-import { fromV0, type McpServers } from '../../settings/mcp.ts';
+import { fromV0 } from '../../settings/mcp.ts';
 import { readSettings, type StoredSettings } from '../../settings/settings.ts';
 import { cut } from '../../../base/text/well-formed.ts';
 
 export interface StartRequest {
-  /** 32 hexadecimal digits; null: a fresh one. */
-  conversationId: string | null;
-  sandboxId: string | null;
+  /** As V1 has it; its repository may have user and password, for the clone alone. */
+  body: AppConversationStart;
   /** Null: the default of the service. */
   spec: SandboxSpecName | null;
   /** Null: the conversation is idle until a message or a run request arrives. */
   message: { role: string; content: unknown[] } | null;
   /** Null: an agent with the model of `row.llm_model`. */
   replay: ReplayStep[] | null;
-  /** Added to the system prompt. */
-  instructions: string | null;
-  /** Null: the value of the settings. */
-  mcp: McpServers | null;
-  /** Null: the value of the settings. */
-  confirmationPolicy: ConfirmationPolicyRequest | null;
-  /** The repository with user and password, for the clone alone. */
-  cloneFrom: string | null;
-  /** A commit of `cloneFrom` whose files the workspace begins with, as uncommitted changes. */
-  filesFrom: string | null;
-  /** Whether the dependencies of a checkout on this disk are copied. */
-  dependencies: boolean;
-  provider: Provider | null;
-  secrets: Record<string, string>;
   /** What is stored of the conversation; its repository without user and password. */
   row: Pick<
     ConversationRow,
-    'dialect' | 'parent_id' | 'public' | 'repository' | 'branch' | 'trigger'
-  > &
-    Pick<ConversationRow, 'git_provider' | 'pr_number' | 'llm_model'>;
+    | 'dialect'
+    | 'parent_id'
+    | 'public'
+    | 'repository'
+    | 'branch'
+    | 'trigger'
+    | 'git_provider'
+    | 'pr_number'
+    | 'llm_model'
+  >;
   echo: Record<string, unknown>;
 }
 
@@ -87,54 +78,45 @@ interface Surroundings {
 const BEGIN = 'Replay the recorded trajectory.';
 
 /** Throws StartRefused, and SpecRefused for a spec that does not work on this machine. */
-export function startFromV1(body: AppConversationStart, around: Surroundings): StartRequest {
-  const { secrets, replay_json, pr_number, workspace_commit: filesFrom = null } = body;
-  const { conversation_id: conversationId = null, sandbox_id: sandboxId = null } = body;
+export function startFromV1(
+  body: AppConversationStart,
+  around: Surroundings,
+  dialect: ConversationRow['dialect'] = 'V1',
+): StartRequest {
   const { selected_branch: branch = null, selected_repository: cloneFrom = null } = body;
-  const { git_provider: provider = null, trigger = null } = body;
+  const { git_provider = null, trigger = null, pr_number } = body;
   const { parent_conversation_id: parent_id = null, public: isPublic = null } = body;
-  const { confirmation_policy: confirmationPolicy = null } = body;
-  const { system_message_suffix: instructions = null } = body;
   const { store, specs } = around;
   const settings = readSettings(store.documents);
   const llm_model = body.llm_model ?? textAt(settings, 'llm.model');
-  const recorded = replay_json == null ? null : readReplay(replay_json);
+  const recorded = body.replay_json == null ? null : readReplay(body.replay_json);
   const replay = recorded
     ? recorded.steps
-    : stepsWithoutReplay(conversationId, around, {
+    : stepsWithoutReplay(body.conversation_id ?? null, around, {
         model: llm_model,
         base_url: textAt(settings, 'llm.base_url'),
       });
   const spec = specOf(body.sandbox_spec_id ?? settings.plain.default_sandbox_spec_id, specs);
-  if (replay === null)
-    assertModelMayRun({ named: spec, sandbox: store.sandboxes.get(sandboxId) }, specs);
+  const sandbox = store.sandboxes.get(body.sandbox_id ?? null);
+  if (replay === null) assertModelMayRun({ named: spec, sandbox }, specs);
   if (branch !== null && !isBranchName(branch)) {
     const message = `'${cut(branch, 100)}' is not a valid branch name`;
     throw new StartRefused(message, 'CONFIGURATION$BRANCH_INVALID', 'selected_branch');
   }
   const repository = cloneFrom && shownRepository(cloneFrom);
-  if (repository !== null) assertCacheIsOf(repository, provider, store.sandboxes.get(sandboxId));
+  if (repository !== null) assertCacheIsOf(repository, git_provider, sandbox);
   return {
-    conversationId,
-    sandboxId,
+    body,
     spec,
     message: messageOf(body, recorded?.message),
     replay,
-    instructions,
-    mcp: (body.mcp_config ?? null) as McpServers | null,
-    confirmationPolicy,
-    cloneFrom,
-    filesFrom,
-    dependencies: body.workspace_dependencies !== false,
-    provider,
-    secrets: { ...secrets },
     row: {
-      dialect: 'V1',
+      dialect,
       parent_id,
       public: isPublic,
       repository,
       branch,
-      git_provider: provider,
+      git_provider,
       trigger,
       pr_number,
       llm_model,
@@ -222,6 +204,7 @@ export function startFromV0(
     throw new StartRefused(message, 'CONVERSATION$INVALID_ID');
   }
   const asV1 = v.parse(appConversationStart, {
+    mcp_config: mcp && fromV0(mcp, {}),
     conversation_id: same.conversation_id,
     initial_message: {
       content: [
@@ -236,13 +219,7 @@ export function startFromV0(
     git_provider: same.git_provider ?? microagent?.git_provider,
     trigger,
   });
-  const { row, ...request } = startFromV1(asV1, around);
-  return {
-    ...request,
-    mcp: mcp ? fromV0(mcp, {}) : null,
-    row: { ...row, dialect: 'V0' },
-    echo: {},
-  };
+  return startFromV1(asV1, around, 'V0');
 }
 
 /** `message`: the recorded one of the user. */

@@ -6,7 +6,7 @@ import { setImmediate as soon } from 'node:timers/promises';
 import type { Clock } from '../../lifecycle/clock.ts';
 import { type Mount, WORKSPACE_INSIDE } from '../../base/worker-protocol.ts';
 import { isFree } from '../../isolation/bubblewrap.ts';
-import { jsonOf, textOf } from '../../sandboxes/agent-client.ts';
+import { textOf } from '../../sandboxes/agent-client.ts';
 import { cacheMount } from '../../sandboxes/caches.ts';
 import { SpecRefused } from '../../sandboxes/specs.ts';
 import { SandboxUnavailable, type Supervisor } from '../../sandboxes/supervisor.ts';
@@ -65,7 +65,7 @@ export class Starter {
   begin(request: StartRequest): StartTaskRow {
     const { store, clock } = this.#options;
     const now = clock.stamp();
-    const id = request.conversationId ?? newHexId();
+    const id = request.body.conversation_id ?? newHexId();
     const task: StartTaskRow = {
       id: newHexId(),
       dialect: request.row.dialect,
@@ -133,7 +133,7 @@ export class Starter {
         if (request.row.dialect === 'V0') store.conversations.update(id, { sandbox_id: sandboxId });
         this.#step(task, { status: 'WAITING_FOR_SANDBOX', sandbox_id: sandboxId });
       };
-      const { sandboxId: named } = request;
+      const named = request.body.sandbox_id ?? null;
       if (named !== null) store.transaction(() => enter(named));
       const source = this.#sourceOf(request);
       // In one transaction with the new sandbox: else a crash could leave one that no task names.
@@ -239,8 +239,6 @@ export class Starter {
         `the conversation could not be started (HTTP ${answer.status}): ${textOf(answer)}`,
       );
     }
-    if (jsonOf(answer) === null)
-      throw new SandboxUnavailable('the answer of the agent server is not JSON');
     store.transaction(() => {
       const before = store.conversations.get(id);
       if (before === null && request.row.dialect === 'V0')
@@ -268,14 +266,19 @@ export class Starter {
   }
 
   /** Null: the conversation starts without a repository of its own. Throws RepositoryError. */
-  #sourceOf({ cloneFrom, provider: given }: StartRequest): RepositorySource | null {
-    if (cloneFrom === null) return null;
+  #sourceOf({ body }: StartRequest): RepositorySource | null {
+    const { selected_repository: cloneFrom, git_provider: given } = body;
+    if (cloneFrom == null) return null;
     const providers = readProviders(this.#options.store.documents);
     // The `openhands` CLI names no provider.
     const [first = 'github', ...others] = Object.keys(providers) as Provider[];
     const implied = others.length === 0 ? first : 'github';
     const provider = given ?? (repositoryForm(cloneFrom) === 'name' ? implied : null);
-    return repositorySource(cloneFrom, provider, provider === null ? undefined : providers[provider]);
+    return repositorySource(
+      cloneFrom,
+      provider,
+      provider === null ? undefined : providers[provider],
+    );
   }
 
   async #checkOut(
@@ -284,23 +287,24 @@ export class Starter {
     signal: AbortSignal,
   ): Promise<Cloned | null> {
     const { store, supervisor, env, stagingDir } = this.#options;
-    const { source } = request;
+    const { source, body } = request;
+    const isNew = body.sandbox_id == null;
     const workspaceDir = supervisor.folders.workspace(sandboxId);
     if (source === null) {
-      if (request.sandboxId === null) await initWorkspace(workspaceDir, env, signal);
+      if (isNew) await initWorkspace(workspaceDir, env, signal);
       return null;
     }
     const sandbox = store.sandboxes.get(sandboxId);
     // In a sandbox that existed, another clone may stand at the path.
     const isPlaced =
-      request.sandboxId === null &&
+      isNew &&
       sandbox?.isolation !== 'process' &&
       sandbox?.mounts.some(({ mode }) => mode === 'link') === true;
     return cloneRepository({
       source,
       branch: request.row.branch,
-      filesFrom: request.filesFrom,
-      dependencies: request.dependencies && (isPlaced ? 'all' : 'movable'),
+      filesFrom: body.workspace_commit ?? null,
+      dependencies: body.workspace_dependencies !== false && (isPlaced ? 'all' : 'movable'),
       workspaceDir,
       stagingDir,
       env,
@@ -322,13 +326,8 @@ function mountsOf(
   return [{ source: clone, target, mode: 'link' }, caches];
 }
 
-/** 32 hexadecimal digits, not only 0 to 9: such ids break the databases of genuine servers. */
-function newHexId(): string {
-  for (;;) {
-    const id = randomBytes(16).toString('hex');
-    if (/[a-f]/.test(id)) return id;
-  }
-}
+/** 32 hexadecimal digits. */
+const newHexId = (): string => randomBytes(16).toString('hex');
 
 function newConversation(
   id: string,
@@ -376,9 +375,9 @@ export function agentConversation(
     workspace: { working_dir: workingDir },
     max_iterations: settings.max_iterations ?? 500,
     disabled_skills: plain.disabled_skills,
-    confirmation_policy: request.confirmationPolicy ?? policy,
+    confirmation_policy: request.body.confirmation_policy ?? policy,
     security_analyzer,
-    secrets: { ...secrets.values(), ...request.secrets },
+    secrets: { ...secrets.values(), ...request.body.secrets },
     ...(request.replay === null
       ? {
           agent: modelAgent(request, agent, mcp),
@@ -391,7 +390,7 @@ export function agentConversation(
 
 /** A member that the settings do not have gets the default of the agent. */
 function modelAgent(
-  { row, instructions, mcp }: StartRequest,
+  { row, body: { mcp_config, system_message_suffix } }: StartRequest,
   agent: JsonObject,
   ofSettings: McpServers,
 ): object {
@@ -405,7 +404,7 @@ function modelAgent(
         : ['terminal', 'file_editor', 'task_tracker'].map((name) => ({ name, params: {} })),
     condenser,
     tool_concurrency_limit,
-    mcp_config: toAgent(mcp ?? ofSettings),
-    ...(instructions !== null && { agent_context: { system_message_suffix: instructions } }),
+    mcp_config: toAgent((mcp_config as McpServers | null | undefined) ?? ofSettings),
+    ...(system_message_suffix != null && { agent_context: { system_message_suffix } }),
   };
 }
