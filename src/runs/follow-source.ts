@@ -38,6 +38,8 @@ export interface SourceEvent {
   /** Built when it is yielded; null for a snapshot or a piece of a text. */
   event: (() => ConversationEvent) | null;
   execution_status: string | null;
+  /** The event of the action that this one is the result of. */
+  action_id?: string | null;
   partial?: (() => string) | null;
 }
 

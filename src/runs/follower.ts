@@ -119,11 +119,7 @@ class Follower {
   async *readOnce(): Items {
     const record = await this.source.readRecord();
     if (!hasStopped(record.status)) return yield { type: 'state', conversation: record };
-    try {
-      yield* this.deliverStored();
-    } catch (error) {
-      if (!isPassing(error)) throw error;
-    }
+    yield* this.deliverStoredIfReadable();
     yield { type: 'state', conversation: await this.source.complete(record, 'once') };
   }
 
@@ -253,11 +249,34 @@ class Follower {
     for (const { event } of this.frames.splice(0, last + 1)) yield* this.deliver(event);
   }
 
-  /** After a cut the stored events come first: some may be older than the frames. */
-  private *deliverFrames(): Generator<FollowItem, void, void> {
+  /**
+   * After a cut the stored events come first: some may be older than the frames. So may the action
+   * of a frame: a sandbox sends the event that fills the buffer of its webhook only when the
+   * webhook has answered, which may take longer than a frame is kept (seen on 1.6.0).
+   */
+  private async *deliverFrames(): Items {
     const now = this.clock.now();
     this.receive(now);
-    if (this.socket !== null) yield* this.deliverReceivedBy(now - FOLLOW_MS.frameKept);
+    if (this.socket === null) return;
+    const dueMs = now - FOLLOW_MS.frameKept;
+    if (this.lacksAction(dueMs)) yield* this.deliverStoredIfReadable();
+    yield* this.deliverReceivedBy(dueMs);
+  }
+
+  private lacksAction(receivedByMs: number): boolean {
+    const due = this.frames.filter(({ receivedAtMs }) => receivedAtMs <= receivedByMs);
+    const ids = new Set(due.map(({ event }) => event.id));
+    return due.some(
+      ({ event: { action_id } }) => action_id && !ids.has(action_id) && !this.window.has(action_id),
+    );
+  }
+
+  private async *deliverStoredIfReadable(): Items {
+    try {
+      yield* this.deliverStored();
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+    }
   }
 
   private async *deliverStored(): Items {

@@ -135,6 +135,43 @@ describe('following with a socket', () => {
     expect(source.lines).toEqual(['=running', 'b', 'c']);
   });
 
+  describe('when the frame of an action comes after that of its result', () => {
+    const action = sourceEvent('action', { timestamp: at(2) });
+    const result = sourceEvent('result', { timestamp: at(3), action_id: 'action' });
+
+    it('reads the stored events before it delivers the result', async () => {
+      await source.start();
+      source.stored = [sourceEvent('a', { timestamp: at(1) }), action, result];
+      await source.sockets[0]?.send(result);
+      await source.clock.pass(KEPT_MS);
+      await source.sockets[0]?.send(action);
+      await source.clock.pass(KEPT_MS);
+      expect(source.lines).toEqual(['=running', 'a', 'action', 'result']);
+      expect(source.timesOf('read')).toEqual([0, KEPT_MS]);
+    });
+
+    it('reads nothing when the action has come in the meantime', async () => {
+      await source.start();
+      await source.sockets[0]?.send(result, action);
+      await source.clock.pass(KEPT_MS);
+      await source.sockets[0]?.send(sourceEvent('second', { action_id: 'action' }));
+      await source.clock.pass(KEPT_MS);
+      expect(source.lines).toEqual(['=running', 'action', 'result', 'second']);
+      expect(source.timesOf('read')).toEqual([0]);
+    });
+
+    it('delivers the result when the server does not answer the read', async () => {
+      await source.start();
+      source.onRead = () => {
+        throw unreachable();
+      };
+      await source.sockets[0]?.send(result);
+      await source.clock.pass(KEPT_MS);
+      expect(source.lines).toEqual(['=running', 'result']);
+      expect(source.timesOf('read')).toEqual([0, KEPT_MS]);
+    });
+  });
+
   it('delivers an end that an event reports although the status before it was the same', async () => {
     source.set({ status: 'finished', execution_status: 'finished' });
     await source.start();

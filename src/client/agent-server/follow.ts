@@ -1,4 +1,5 @@
 import type { Reason } from '../../domain/conversation.ts';
+import { textOf } from '../../domain/event-payload.ts';
 import { normalId } from '../../domain/ids.ts';
 import type { EventRecord } from '../../protocol/v1/records.ts';
 import type {
@@ -67,6 +68,7 @@ export class AgentSource {
       timestamp: event.timestamp,
       event: isNoise(event) ? null : () => toEvent(event, this.id, redaction),
       execution_status: executionStatusOf(event),
+      action_id: textOf(event.payload['action_id']) || null,
       partial,
     };
   }
