@@ -232,7 +232,8 @@ describe('conv new without a message and without a model, on a terminal', () => 
       endpoint = await startFake(
         ({ path: route, headers: { authorization } }) => {
           const isList = route === '/v1/models';
-          if (!isList) keys.push(authorization);
+          // Other programs of this machine look for a model at these ports too.
+          if (route === '/v1/chat/completions') keys.push(authorization);
           const isRefused = authorization === undefined ? guarded.includes(route) : !isList;
           return {
             status: isRefused && authorization !== 'Bearer sk-right' ? 401 : 200,
