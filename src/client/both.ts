@@ -1,27 +1,28 @@
 /** Servers that speak both dialects: V1, and V0 for what only V0 has. */
-import { AppError, isNotFound, nullIf, isOfKind } from '../base/errors.ts';
+import { AppError, isNotFound, isOfKind, nullIf } from '../base/errors.ts';
 import type { AppDialect, Conversation, Dialect } from '../domain/conversation.ts';
 import type { NewConversation } from '../domain/new-conversation.ts';
-import { allPages, byId, collectPages } from '../domain/pages.ts';
-import type { Sandbox } from '../domain/sandbox.ts';
+import { allPages, byId } from '../domain/pages.ts';
 import { parseTime } from '../base/text/time.ts';
-import { forward } from './shared/compose.ts';
-import { startMember, type ProbeFacts } from './shared/features.ts';
+import { deferred, forward } from './shared/compose.ts';
+import { startMember } from './shared/features.ts';
+import type { Links } from './shared/links.ts';
 import type { Adapter } from './shared/server.ts';
 
 type Conversations = Adapter['conversations'];
 type ByDialect = Record<AppDialect, Conversations>;
+type Reading = AsyncGenerator<Conversation, void, void>;
 
 /** @param owners the dialects of conversations by id, kept for the other adapters of the command */
 export function createBoth(
+  links: Links,
   v1: Adapter,
   v0: Adapter,
-  facts: ProbeFacts,
   owners: Map<string, AppDialect>,
 ): Adapter {
   const by: ByDialect = { v0: v0.conversations, v1: v1.conversations };
   const merged = mergedList(by, owners);
-  const namesSandboxes = facts.features['v0-sandboxes'] === 'present';
+  const namesSandboxes = links.facts.features['v0-sandboxes'] === 'present';
   const kept = (conversation: Conversation, dialect: AppDialect) => {
     if (conversation.id !== '') owners.set(conversation.id, dialect);
     return conversation;
@@ -34,14 +35,18 @@ export function createBoth(
   };
   return {
     ...v1,
-    sandboxes: namesSandboxes ? withUseByV0(v1.sandboxes, by.v0) : v1.sandboxes,
+    sandboxes: namesSandboxes
+      ? deferred(async () =>
+          (await import('./v1/sandboxes.ts')).createSandboxes(links, [by.v1.list, by.v0.list]),
+        )
+      : v1.sandboxes,
     conversations: forward((of) => ownerOf(typeof of === 'string' ? of : (of as Conversation).id), {
       async get(id) {
         const conversation = owners.get(id) === 'v0' ? null : await getV1(id);
         return conversation === null ? kept(await by.v0.get(id), 'v0') : kept(conversation, 'v1');
       },
       async *start(request, options) {
-        const onlyV0 = needsV0(request, facts);
+        const onlyV0 = needsV0(request, links);
         const preferred = onlyV0 ? 'v0' : 'v1';
         const dialect = request.api === 'auto' ? preferred : request.api;
         try {
@@ -68,21 +73,19 @@ function sideOf({ dialect }: { dialect: Dialect }): AppDialect {
   return dialect === 'v0' ? 'v0' : 'v1';
 }
 
-function needsV0({ body, mcp_config, replay }: NewConversation, facts: ProbeFacts): boolean {
-  const ofV0 = { mcp_config, replay_json: replay };
-  const isLacking = ([name, value]: [string, unknown]): boolean =>
-    value !== null && startMember(facts, name) !== 'present';
-  return 'create_microagent' in body || Object.entries(ofV0).some(isLacking);
+function needsV0({ body, mcp_config, replay }: NewConversation, { facts }: Links): boolean {
+  const isLacking = (name: string) => startMember(facts, name) !== 'present';
+  return (
+    'create_microagent' in body ||
+    (mcp_config !== null && isLacking('mcp_config')) ||
+    (replay !== null && isLacking('replay_json'))
+  );
 }
 
 function mergedList(by: ByDialect, owners: Map<string, AppDialect>): Conversations['list'] {
-  const readings = new Map<string, AsyncGenerator<Conversation, void, void>>();
-  let pages = 0;
+  const readings = new Map<string, Reading>();
   return async (query, page) => {
-    const reading = page === null ? newestFirst(by, query) : readings.get(page);
-    if (reading === undefined)
-      throw new AppError('internal', `there is no page ${page} of the merged list`);
-    readings.delete(page ?? '');
+    const reading = readings.get(page ?? '') ?? newestFirst(by, query);
     const items: Conversation[] = [];
     while (items.length < (query.pageSize ?? 100)) {
       const { value } = await reading.next();
@@ -90,92 +93,50 @@ function mergedList(by: ByDialect, owners: Map<string, AppDialect>): Conversatio
       items.push(value);
       if (value.id !== '') owners.set(value.id, sideOf(value));
     }
-    const next = `page-${++pages}`;
+    const next = `page-${readings.size}`;
     readings.set(next, reading);
     return { items, next };
   };
 }
 
-interface Side {
-  dialect: AppDialect;
-  rest: AsyncGenerator<Conversation, void, void>;
-  /** Undefined: not read yet; null: the list has ended. */
-  first: Conversation | null | undefined;
-}
-
-async function* newestFirst(
-  by: ByDialect,
-  query: Parameters<Conversations['list']>[0],
-): AsyncGenerator<Conversation, void, void> {
-  const side = (dialect: AppDialect): Side => {
-    const rest = allPages<Conversation>(byId, (page) => by[dialect].list(query, page));
-    return { dialect, rest, first: undefined };
-  };
-  const [newer, older] = [side('v1'), side('v0')];
+async function* newestFirst(by: ByDialect, query: Parameters<Conversations['list']>[0]): Reading {
+  const [v1, v0] = [readAll('v1', by, query), readAll('v0', by, query)];
+  let [newer, older] = await Promise.all([v1.next(), v0.next()]);
+  // V0 lists those of V1 too where a server does not say which they are.
   const listed = new Set<string>();
   for (;;) {
-    await Promise.all([fill(newer), fill(older)]);
-    const from = isNewer(older.first, newer.first) ? older : newer;
-    const { first } = from;
+    const isOlderFirst = isNewer(older.value, newer.value);
+    const first = isOlderFirst ? older.value : newer.value;
     if (!first) return;
-    from.first = undefined;
-    // A page may repeat a conversation, because servers page by offset (interface 4.3).
-    if (first.id !== '' && listed.has(first.id)) continue;
+    if (!listed.has(first.id) || first.id === '') yield first;
     listed.add(first.id);
-    yield first;
+    if (isOlderFirst) older = await v0.next();
+    else newer = await v1.next();
   }
 }
 
 /** One without a time keeps its position in its own list. */
-function isNewer(one: Side['first'], other: Side['first']): boolean {
+function isNewer(one: Conversation | void, other: Conversation | void): boolean {
   if (!one || !other) return Boolean(one);
   const timeOf = ({ created_at }: Conversation): number => parseTime(created_at) ?? Infinity;
   return timeOf(one) > timeOf(other);
 }
 
 /** The error names the dialect: a script would treat the missing conversations as deleted. */
-async function fill(side: Side): Promise<void> {
-  if (side.first !== undefined) return;
+async function* readAll(
+  dialect: AppDialect,
+  by: ByDialect,
+  query: Parameters<Conversations['list']>[0],
+): Reading {
   try {
-    side.first = (await side.rest.next()).value ?? null;
+    yield* allPages<Conversation>(byId, (page) => by[dialect].list(query, page));
   } catch (error) {
     if (!isOfKind('server')(error)) throw error;
     const { details, message } = error;
-    const dialect = side.dialect.toUpperCase();
-    throw new AppError('server', `the list of ${dialect} conversations fails: ${message}`, {
-      ...details,
-      hint:
-        details.hint ??
-        'without them the list would be incomplete; read each by its id: acs conv show <id>',
-    });
+    const text = `the list of ${dialect.toUpperCase()} conversations fails: ${message}`;
+    const hint =
+      details.hint ??
+      'without them the list would be incomplete; read each by its id: acs conv show <id>';
+    throw new AppError('server', text, { ...details, hint });
   }
-}
-
-function withUseByV0(sandboxes: Adapter['sandboxes'], older: Conversations): Adapter['sandboxes'] {
-  const readUses = async (sandboxId?: string): Promise<Conversation[]> => {
-    const query = sandboxId === undefined ? {} : { sandboxId };
-    return (await collectPages({ fetch: (page) => older.list(query, page), id: byId })).items;
-  };
-  const used = (sandbox: Sandbox, all: readonly Conversation[]) => {
-    const conversations = all.filter(({ sandbox_id }) => sandbox_id === sandbox.id);
-    const repositories = conversations.flatMap(({ repository }) => repository ?? []);
-    const times = conversations.flatMap(({ updated_at }) => updated_at ?? []);
-    return {
-      ...sandbox,
-      conversation_ids: [...sandbox.conversation_ids, ...conversations.map(byId)],
-      repositories: [...new Set([...sandbox.repositories, ...repositories])],
-      last_active_at: [...times, sandbox.last_active_at ?? ''].sort().at(-1) || null,
-    };
-  };
-  return forward(() => Promise.resolve(sandboxes), {
-    async list(page, pageSize, use = 'read') {
-      if (use === 'none') return await sandboxes.list(page, pageSize, use);
-      const [listed, uses] = await Promise.all([sandboxes.list(page, pageSize), readUses()]);
-      return { ...listed, items: listed.items.map((sandbox) => used(sandbox, uses)) };
-    },
-    async get(id) {
-      const [sandbox, uses] = await Promise.all([sandboxes.get(id), readUses(id)]);
-      return used(sandbox, uses);
-    },
-  });
 }

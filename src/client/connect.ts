@@ -20,13 +20,13 @@ import { Transport, type TransportOptions } from './http/transport.ts';
 export async function connect(options: ConnectOptions): Promise<Server> {
   const connection = new Connection(options);
   try {
-    const facts = await readServerFacts(options, connection.baseUrl, async () => {
+    const known = await readServerFacts(options, connection.baseUrl, async () => {
       const { probe, probeStarted } = await import('./probe.ts');
-      const first = connection.facts === null ? probeStarted : probe;
+      const first = connection.known === null ? probeStarted : probe;
       return await first(connection.app(options.signal), options);
     });
-    connection.facts = facts;
-    return await connection.server(facts, options.signal);
+    connection.known = known;
+    return await connection.server(known, options.signal);
   } catch (error) {
     connection.network.close();
     throw error;
@@ -51,7 +51,7 @@ export async function openModelEndpoint(
 class Connection {
   readonly baseUrl: string;
   readonly network: Network;
-  facts: ServerFacts | null = null;
+  known: ServerFacts | null = null;
   readonly #options: ConnectOptions;
   readonly #appPace: Pace;
   readonly #agentPaces = new Map<string, Pace>();
@@ -70,11 +70,11 @@ class Connection {
     this.#appPace = new Pace(() => this.#appLimit(), options.clock);
   }
 
-  async server(facts: ServerFacts, signal: AbortSignal): Promise<Server> {
+  async server(known: ServerFacts, signal: AbortSignal): Promise<Server> {
     const { baseUrl, network } = this;
-    const { now } = facts;
-    const links = this.#links(facts, signal);
-    if (now.dialects.length === 0 && this.#options.use !== 'calls')
+    const links = this.#links(known, signal);
+    const { dialects, version, flavour, features } = known.facts;
+    if (dialects.length === 0 && this.#options.use !== 'calls')
       throw new AppError(
         'unsupported',
         'the URL is that of an agent server in a sandbox, not of an app server',
@@ -85,63 +85,58 @@ class Connection {
             'requests to an agent server',
         },
       );
-    const v1 = now.dialects.includes('v1')
-      ? (await import('./v1/index.ts')).createV1(links, now)
-      : null;
-    const v0 = now.dialects.includes('v0')
-      ? (await import('./v0/index.ts')).createV0(
-          this.#links(facts, signal, LIMITS_MS.requestV0),
-          now,
-        )
+    const v1 = dialects.includes('v1') ? (await import('./v1/index.ts')).createV1(links) : null;
+    const v0 = dialects.includes('v0')
+      ? (await import('./v0/index.ts')).createV0(this.#links(known, signal, LIMITS_MS.requestV0))
       : null;
     const adapter =
       v1 !== null && v0 !== null
-        ? (await import('./both.ts')).createBoth(v1, v0, now, this.#owners)
+        ? (await import('./both.ts')).createBoth(links, v1, v0, this.#owners)
         : (v1 ?? v0 ?? (await import('./backend/index.ts')).createBackend(links));
     return {
       ...adapter,
       automations: deferred(async () =>
-        (await import('./automations/index.ts')).createAutomations(links, now),
+        (await import('./automations/index.ts')).createAutomations(links, known.facts),
       ),
       models: deferred(async () =>
-        (await import('./models.ts')).createModels(links, now, adapter.modelProfiles),
+        (await import('./models.ts')).createModels(links, adapter.modelProfiles),
       ),
       info: {
         base_url: baseUrl,
-        dialect: now.dialects[0] ?? 'v1',
-        dialects: now.dialects,
-        version: now.version,
-        flavour: now.flavour,
-        features: featuresThat(now.features, 'present'),
-        unknown_features: featuresThat(now.features, 'unknown'),
+        dialect: dialects[0] ?? 'v1',
+        dialects,
+        version,
+        flavour,
+        features: featuresThat(features, 'present'),
+        unknown_features: featuresThat(features, 'unknown'),
       },
       presence(feature) {
-        const shown = now.features[feature];
+        const shown = features[feature];
         // V0's route renames conversations of both dialects, and no document is read for it.
         return feature === 'rename' && shown === 'absent' && v0 !== null ? 'unknown' : shown;
       },
       async account() {
         // The probe may be cached, and other routes may accept a wrong key.
         const { keyCheckingRoute } = await import('./shared/quirks/unchecked-key.ts');
-        await links.app.request({ path: keyCheckingRoute(now.dialects) });
+        await links.app.request({ path: keyCheckingRoute(dialects) });
         return await adapter.account();
       },
       call: async (call) => (await import('./raw-call.ts')).rawCall(links, call),
       redact: (text) => network.redaction.text(text),
       close: () => Promise.resolve(network.close()),
-      withSignal: (other) => this.server(facts, other),
+      withSignal: (other) => this.server(known, other),
     };
   }
 
-  #links(facts: ServerFacts, signal: AbortSignal, usualTimeoutMs?: number): Links {
+  #links(known: ServerFacts, signal: AbortSignal, usualTimeoutMs?: number): Links {
     const { key, clock, mode, notice } = this.#options;
     return {
+      ...known,
       network: this.network,
       clock,
       signal,
       mode,
       starts: this.#starts,
-      features: facts,
       app: this.app(signal, usualTimeoutMs),
       appUntil: (other) => this.app(other, usualTimeoutMs),
       appKey: key,
@@ -170,7 +165,7 @@ class Connection {
       headers: key === null ? {} : { authorization: `Bearer ${key}`, 'x-session-api-key': key },
       refused: (answer) => this.#refusal(transport, answer),
       // The probe itself reads routes that may be missing: none begins while it runs.
-      probeAgain: async () => (await this.facts?.probeAgain()) ?? null,
+      probeAgain: async () => (await this.known?.probeAgain()) ?? null,
     });
     return transport;
   }
@@ -219,7 +214,7 @@ class Connection {
   /** The facts of a backend are cached, so no probe has waited for it. */
   async #whenStarted(signal: AbortSignal): Promise<boolean> {
     const options = { ...this.#options, signal };
-    if (options.startUp === 'once' || !this.facts?.now.dialects.includes('agent')) return false;
+    if (options.startUp === 'once' || !this.known?.facts.dialects.includes('agent')) return false;
     this.#starting ??= import('./probe.ts')
       .then(({ probeStarted }) =>
         probeStarted(
@@ -236,16 +231,16 @@ class Connection {
     const { rate, local } = this.#options;
     if (rate !== undefined) return { perSecond: rate, burst: Math.max(1, Math.min(10, rate)) };
     // An agent server has no limit (interface 8.2).
-    if (this.facts?.now.dialects.includes('agent')) return null;
-    const flavour = local ? 'local' : this.facts?.now.flavour;
+    if (this.known?.facts.dialects.includes('agent')) return null;
+    const flavour = local ? 'local' : this.known?.facts.flavour;
     return flavour === 'local' ? null : PACE_LIMITS[flavour === 'cloud' ? 'cloud' : 'self-hosted'];
   }
 
   /** A 401 or 403 is about the key only if a route that checks keys refuses it (interface 1.2). */
   async #refusal(app: Transport, answer: Answer): Promise<AppError> {
-    if (this.facts !== null) {
+    if (this.known !== null) {
       const { keyCheckingRoute } = await import('./shared/quirks/unchecked-key.ts');
-      const path = keyCheckingRoute(this.facts.now.dialects);
+      const path = keyCheckingRoute(this.known.facts.dialects);
       const accept = [400, 401, 403, 404, 405];
       const check = await app.request({ path, accept }).catch(nullIf(isFailure));
       if (check?.status === 200) return await notAllowed(answer);

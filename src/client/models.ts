@@ -11,15 +11,11 @@ import {
   textList,
 } from '../protocol/shape.ts';
 import type { Query } from './http/address.ts';
-import type { ProbeFacts } from './shared/features.ts';
 import { read, type Links } from './shared/links.ts';
 import type { Server } from './shared/server.ts';
 
-export function createModels(
-  links: Links,
-  { dialects }: ProbeFacts,
-  profiles: Server['modelProfiles'],
-): Server['models'] {
+export function createModels(links: Links, profiles: Server['modelProfiles']): Server['models'] {
+  const { dialects } = links.facts;
   /** Null where the server lacks the route. */
   const get = async <T>(path: string, reader: (body: unknown) => T, query: Query = {}) => {
     const call = { path, query, accept: [404, 405], mayBeMissing: true };

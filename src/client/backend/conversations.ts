@@ -17,7 +17,7 @@ import { ownMachine } from './absent.ts';
 import { agentOf, find, getRecord, pathOf } from './calls.ts';
 import { changedFilesBackend, diffBackend } from './diff.ts';
 import { BackendSource, withReason } from './follow.ts';
-import { pageUrlOf, toConversation } from './records.ts';
+import { pageUrl, toConversation } from './records.ts';
 import { startBackend } from './start.ts';
 import { folderOf, type Folders } from './folder.ts';
 import { leftover, removeWorktree } from './worktree.ts';
@@ -85,7 +85,7 @@ export function createBackendConversations(
     changedFiles: async (of) =>
       await changedFilesBackend(links, await folderOf(links, folders, idOf(of))),
     storedPatch: () => Promise.reject(ownMachine()),
-    webPage: (id) => webPage(links, pageUrlOf(links), id),
+    webPage: (id) => webPage(links, id, pageUrl(links, id)),
   };
 }
 

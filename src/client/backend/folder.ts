@@ -65,7 +65,7 @@ function originalOf({ payload: { agent } }: AgentConversationRecord): string | n
  * paths in its folder alone: they are for servers that run conversations in containers.
  */
 export function routesOf(links: Links, id: string): Pick<Transport, 'request'> {
-  if (links.features.of('conversation-containers') !== 'present') return links.app;
+  if (links.facts.features['conversation-containers'] !== 'present') return links.app;
   const below = (path: string) => path.replace(/^\/api(?=\/(?:bash|file)\/)/, pathOf(id));
   return {
     request: (call: CallOptions) => links.app.request({ ...call, path: below(call.path) }),

@@ -3,7 +3,7 @@ import { dashedId, normalId } from '../../domain/ids.ts';
 import { normalizeTime } from '../../base/text/time.ts';
 import type { AgentConversationRecord } from '../../protocol/agent-server/records.ts';
 import { metricsOfState, runStateOf } from '../agent-server/state.ts';
-import { webUrlOf, type Links, type WebUrl } from '../shared/links.ts';
+import { webUrl, type Links } from '../shared/links.ts';
 
 /** What the record has no member for. The server takes keys of lower-case letters and digits. */
 export const TAGS = {
@@ -21,8 +21,8 @@ export function tagOf({ tags }: AgentConversationRecord, name: keyof typeof TAGS
 }
 
 /** The page of Agent Canvas, whose ids have dashes. */
-export function pageUrlOf(links: Links): WebUrl {
-  return (id) => webUrlOf(links)(dashedId(id));
+export function pageUrl(links: Links, id: string): string | null {
+  return webUrl(links, dashedId(id));
 }
 
 export function toConversation(links: Links, record: AgentConversationRecord): Conversation {
@@ -41,6 +41,6 @@ export function toConversation(links: Links, record: AgentConversationRecord): C
     created_at: normalizeTime(record.created_at),
     updated_at: normalizeTime(record.updated_at),
     ...metricsOfState(record.payload),
-    url: pageUrlOf(links)(id),
+    url: pageUrl(links, id),
   };
 }

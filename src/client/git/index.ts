@@ -13,7 +13,6 @@ import {
   readPage,
   requiredText,
 } from '../../protocol/shape.ts';
-import type { ProbeFacts } from '../shared/features.ts';
 import type { Query } from '../http/address.ts';
 import { type Answer, isMissingRoute, reasonOf, errorBy } from '../http/answer.ts';
 import type { CallOptions } from '../http/call.ts';
@@ -24,9 +23,9 @@ import type { BranchQuery, RepositoryQuery, Server } from '../shared/server.ts';
 type Git = Server['git'];
 type Lookups = Pick<Git, 'repositories' | 'branches'>;
 
-export function createGit(links: Links, { dialects, features }: ProbeFacts): Git {
-  const isV1 =
-    !dialects.includes('v0') || (dialects.includes('v1') && features['v1-git'] === 'present');
+export function createGit(links: Links): Git {
+  const { dialects, features } = links.facts;
+  const isV1 = !dialects.includes('v0') || features['v1-git'] === 'present';
   return {
     ...createProviders(links, isV1 ? ROUTES.v1 : ROUTES.v0),
     ...(isV1 ? createLookupsV1(links) : createLookupsV0(links)),
@@ -73,7 +72,7 @@ function createProviders(
   links: Links,
   routes: Routes,
 ): Pick<Git, 'providers' | 'connect' | 'disconnect'> {
-  const presence = links.features.of('git-providers');
+  const presence = links.facts.features['git-providers'];
   const readProviders = async (loss: 'refuse' | 'allow'): Promise<GitProvider[]> => {
     if (presence === 'absent') throw lacks('tokens of git providers');
     const reported = await readReported(links, routes);
@@ -253,9 +252,9 @@ async function request(
   links: Links,
   path: string,
   query: Query,
-  mayBeMissing = links.features.of('repositories') !== 'present',
+  mayBeMissing = links.facts.features.repositories !== 'present',
 ): Promise<Answer | null> {
-  if (links.features.of('repositories') === 'absent') return null;
+  if (links.facts.features.repositories === 'absent') return null;
   const answer = await links.app.request({ path, query, mayBeMissing, accept: [404, 405] });
   if (isMissingRoute(answer)) return null;
   if (answer.status < 400) return answer;

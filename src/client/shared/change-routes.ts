@@ -1,7 +1,7 @@
 /** Renames and deletes; the routes of V0 accept the ids of V1 (interface 4.4). */
-import { AppError, isAppError, isFailure } from '../../base/errors.ts';
+import { AppError, isAppError, isFailure, nullIf } from '../../base/errors.ts';
 import { beforeTime } from '../../runs/deadline.ts';
-import type { Feature, ProbeFacts } from './features.ts';
+import type { Feature } from './features.ts';
 import { noConversation, normalId } from '../../domain/ids.ts';
 import type { Links } from './links.ts';
 import { type Answer, foundNothing, isMissingRoute, errorBy } from '../http/answer.ts';
@@ -20,34 +20,28 @@ export async function changeOverV1(
   id: string,
   { isThere, ...call }: ChangeCall,
 ): Promise<Answer | null> {
-  const presence = links.features.of(feature);
+  const presence = links.facts.features[feature];
   if (presence === 'absent') return null;
   const path = `/api/v1/app-conversations/${encodeURIComponent(normalId(id))}`;
-  const isKnown = presence === 'present';
-  const accept = [...(call.accept ?? []), 404, ...(isKnown ? [] : [405])];
-  const answer = await links.app.request({
-    ...call,
-    path,
-    safe: 'idempotent',
-    accept,
-    mayBeMissing: !isKnown,
-  });
+  const mayBeMissing = presence === 'unknown';
+  const accept = [...(call.accept ?? []), 404, ...(mayBeMissing ? [405] : [])];
+  const options = { ...call, path, accept, mayBeMissing, safe: 'idempotent' } as const;
+  const answer = await links.app.request(options);
   if (!(await lacksRoute(answer, isThere))) return answer;
-  if (isMissingRoute(answer)) await links.features.learn(feature, 'absent');
+  if (isMissingRoute(answer)) await links.learn(feature, 'absent');
   return null;
 }
 
 /** Throws `not-found`, and `unsupported` where V0 or the route is missing. */
 export async function changeOverV0(
   links: Links,
-  facts: ProbeFacts,
   id: string,
   { isThere, ...call }: Omit<ChangeCall, 'accept'>,
 ): Promise<void> {
   const verb = call.method === 'DELETE' ? 'delete' : 'rename';
-  const message =
-    `this server has no route that can ${verb} a conversation, neither over V1 ` + `nor over V0`;
-  if (!facts.dialects.includes('v0')) throw new AppError('unsupported', message);
+  const routes = 'neither over V1 nor over V0';
+  const message = `this server has no route that can ${verb} a conversation, ${routes}`;
+  if (!links.facts.dialects.includes('v0')) throw new AppError('unsupported', message);
   const path = `/api/conversations/${encodeURIComponent(normalId(id))}`;
   const answer = await links.app.request({ ...call, path, safe: 'idempotent', accept: [404, 405] });
   if (await lacksRoute(answer, isThere)) throw errorBy(answer, 'unsupported', message);
@@ -63,16 +57,13 @@ export async function lacksRoute(
 }
 
 export async function refuseIfThere(
-  { status, request }: Pick<Answer, 'status' | 'request'>,
+  answer: Answer,
   what: string,
   whyThere: () => Promise<string | null>,
 ): Promise<void> {
-  const why = status === 404 ? await whyThere() : null;
+  const why = answer.status === 404 ? await whyThere() : null;
   if (why !== null)
-    throw new AppError('conflict', `the server does not delete the ${what}: ${why}`, {
-      status,
-      request,
-    });
+    throw errorBy(answer, 'conflict', `the server does not delete the ${what}: ${why}`);
 }
 
 /** Sends `remove` once; when it is not answered, a read shows whether it was executed. */
@@ -88,12 +79,8 @@ export async function removeOrRead(
       isAppError(error) &&
       (error.kind === 'network' || [502, 504].includes(error.details.status ?? 0));
     if (!isUnanswered) throw error;
-    const shown = await beforeTime(links, LIMITS_MS.readAfterDeletion, [isThere()]).catch(
-      (failure: unknown) => {
-        if (!isFailure(failure)) throw failure;
-        return 'time';
-      },
-    );
+    const read = beforeTime(links, LIMITS_MS.readAfterDeletion, [isThere()]);
+    const shown = await read.catch(nullIf(isFailure));
     if (shown === false) return;
     const state =
       shown === true ? `${what} is still there` : `whether ${what} was deleted is not known`;

@@ -1,7 +1,7 @@
 /** `absent` is an error before anything is sent; `unknown` is tried, and the result compared. */
-import { AppError, isFailure, isOfKind } from '../../base/errors.ts';
-import { isJsonType, isMissingRoute, type Answer } from '../http/answer.ts';
-import type { CallOptions } from '../http/call.ts';
+import { AppError, isFailure, isOfKind, nullIf } from '../../base/errors.ts';
+import { isJsonType, isMissingRoute } from '../http/answer.ts';
+import type { Transport } from '../http/transport.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Dialect } from '../../domain/conversation.ts';
@@ -45,12 +45,6 @@ export type Feature = (typeof FEATURES)[number];
 export type Presence = 'present' | 'absent' | 'unknown';
 export type Features = Record<Feature, Presence>;
 
-export interface KnownFeatures {
-  of(feature: Feature): Presence;
-  learn(feature: Feature, presence: Presence): Promise<void>;
-  learnEcho(): Promise<void>;
-}
-
 export function presenceOf(there: boolean | null): Presence {
   if (there === null) return 'unknown';
   return there ? 'present' : 'absent';
@@ -75,23 +69,15 @@ const READABLE = {
 
 /** 405 in JSON shows that the path exists, 404 that it does not; any other answer shows nothing. */
 export async function readPresence(
-  known: KnownFeatures,
-  request: (call: CallOptions) => Promise<Answer>,
+  { app, facts, learn }: KnownFacts & { app: Transport },
   feature: keyof typeof READABLE,
 ): Promise<Presence> {
-  if (known.of(feature) !== 'unknown') return known.of(feature);
-  const call = {
-    mayBeMissing: true,
-    accept: [404, 405, 500],
-  } as const;
-  try {
-    const answer = await request({ ...call, path: READABLE[feature] });
-    if (answer.status === 500 || !isJsonType(answer.contentType)) return 'unknown';
-    await known.learn(feature, presenceOf(answer.status === 405 || !isMissingRoute(answer)));
-  } catch (error) {
-    if (!isOfKind('server')(error)) throw error;
-  }
-  return known.of(feature);
+  if (facts.features[feature] !== 'unknown') return facts.features[feature];
+  const call = { path: READABLE[feature], mayBeMissing: true, accept: [404, 405, 500] };
+  const answer = await app.request(call).catch(nullIf(isOfKind('server')));
+  if (answer === null || answer.status === 500 || !isJsonType(answer.contentType)) return 'unknown';
+  await learn(feature, presenceOf(answer.status === 405 || !isMissingRoute(answer)));
+  return facts.features[feature];
 }
 
 const LIFETIME_MS = 24 * 3_600_000;
@@ -120,8 +106,13 @@ export interface Probed {
   holds: 'lasting' | 'transient';
 }
 
-export interface ServerFacts extends KnownFeatures {
-  readonly now: ProbeFacts;
+export interface KnownFacts {
+  readonly facts: ProbeFacts;
+  learn(feature: Feature, presence: Presence): Promise<void>;
+  learnEcho(): Promise<void>;
+}
+
+export interface ServerFacts extends KnownFacts {
   /** The error when the server has changed; null when the answer is to be taken literally. */
   probeAgain(): Promise<AppError | null>;
 }
@@ -135,49 +126,44 @@ export async function readServerFacts(
   const cached = readFacts(await cache?.get(baseUrl));
   const before = cached !== null && clock.now() - cached.probed_at_ms < LIFETIME_MS ? cached : null;
   let state: 'cached' | Probed['holds'] = 'cached';
-  const keep = async (facts: ProbeFacts) => {
+  let facts: ProbeFacts;
+  const keep = async () => {
     if (state !== 'transient') await cache?.set(baseUrl, facts);
   };
-  let now: ProbeFacts;
-  if (before !== null && hasDocument(before)) now = before;
+  if (before !== null && hasDocument(before)) facts = before;
   else {
-    ({ facts: now, holds: state } = await probe());
-    if (before !== null && !hasDocument(now)) {
+    ({ facts, holds: state } = await probe());
+    if (before !== null && !hasDocument(facts)) {
       const { features, echoes_ids, probed_at_ms } = before;
-      Object.assign(now, { features, echoes_ids, probed_at_ms });
+      Object.assign(facts, { features, echoes_ids, probed_at_ms });
     }
-    await keep(now);
+    await keep();
   }
   const changed = async () => {
-    const old = state === 'cached' ? structuredClone(now) : null;
+    const isCached = state === 'cached';
     state = 'transient';
     await cache?.drop(baseUrl);
-    if (old === null) return null;
-    try {
-      const { facts, holds } = await probe();
-      if (holds === 'lasting') await cache?.set(baseUrl, facts);
-      // Without a document only another dialect shows a change of the server.
-      const isComparable =
-        hasDocument(facts) || !facts.dialects.some((dialect) => old.dialects.includes(dialect));
-      return isComparable ? changeBetween(old, facts) : null;
-    } catch (error) {
-      if (!isFailure(error)) throw error;
-      return null;
-    }
+    const probed = isCached ? await probe().catch(nullIf(isFailure)) : null;
+    if (probed === null) return null;
+    const { facts: now, holds } = probed;
+    if (holds === 'lasting') await cache?.set(baseUrl, now);
+    // Without a document only another dialect shows a change of the server.
+    const isComparable =
+      hasDocument(now) || !now.dialects.some((dialect) => facts.dialects.includes(dialect));
+    return isComparable ? changeBetween(facts, now) : null;
   };
   let change: Promise<AppError | null> | null = null;
   return {
-    now,
-    of: (feature) => now.features[feature],
+    facts,
     async learn(feature, presence) {
-      if (now.features[feature] === presence) return;
-      now.features[feature] = presence;
-      await keep(now);
+      if (facts.features[feature] === presence) return;
+      facts.features[feature] = presence;
+      await keep();
     },
     async learnEcho() {
-      if (now.echoes_ids) return;
-      now.echoes_ids = true;
-      await keep(now);
+      if (facts.echoes_ids) return;
+      facts.echoes_ids = true;
+      await keep();
     },
     probeAgain: () => (change ??= changed()),
   };

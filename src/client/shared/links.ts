@@ -2,13 +2,13 @@ import { AppError } from '../../base/errors.ts';
 import { isShapeError } from '../../protocol/shape.ts';
 import type { AgentConversationRecord } from '../../protocol/agent-server/records.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
-import type { KnownFeatures } from './features.ts';
+import type { KnownFacts } from './features.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Network } from '../http/network.ts';
 import type { Transport } from '../http/transport.ts';
 import type { Clock } from '../../base/clock.ts';
 
-export interface Links {
+export interface Links extends KnownFacts {
   app: Transport;
   /** For requests after an interruption. */
   appUntil(signal: AbortSignal): Transport;
@@ -23,7 +23,6 @@ export interface Links {
   randomId(): string;
   /** `record`: of the conversation that was started last; its follower does not read it again. */
   starts: { record: AppConversationRecord | null; backend: AgentConversationRecord | null };
-  features: KnownFeatures;
 }
 
 export function read<T>(answer: Answer, reader: (body: unknown) => T): T {
@@ -41,9 +40,7 @@ export function read<T>(answer: Answer, reader: (body: unknown) => T): T {
 }
 
 /** The page of a conversation in the web interface; null where the server has none. */
-export type WebUrl = (id: string) => string | null;
-
-export function webUrlOf({ app, features }: Pick<Links, 'app' | 'features'>): WebUrl {
-  return (id) =>
-    features.of('web-interface') === 'absent' ? null : `${app.baseUrl}/conversations/${id}`;
+export function webUrl({ app, facts }: Pick<Links, 'app' | 'facts'>, id: string): string | null {
+  const isThere = facts.features['web-interface'] !== 'absent';
+  return isThere ? `${app.baseUrl}/conversations/${id}` : null;
 }

@@ -1,16 +1,13 @@
 /** Routes under `/local`, which only the local service has. */
 import { AppError } from '../../base/errors.ts';
 import { asRecord, optionalNumber, optionalText, ShapeError } from '../../protocol/shape.ts';
-import { read, type Links, type WebUrl } from './links.ts';
+import { read, webUrl, type Links } from './links.ts';
 import type { WebPage } from './server.ts';
 
 /** The local service makes a link for one use. Throws `unsupported` where a server has no pages. */
-export async function webPage(
-  { app, features }: Links,
-  webUrl: WebUrl,
-  id: string,
-): Promise<WebPage> {
-  if (features.of('page-links') === 'present') {
+export async function webPage(links: Links, id: string, url = webUrl(links, id)): Promise<WebPage> {
+  const { app, facts } = links;
+  if (facts.features['page-links'] === 'present') {
     const path = `/local/conversations/${id}/page-link`;
     const answer = await app.request({ method: 'POST', path, safe: 'idempotent' });
     return read(answer, (body) => {
@@ -24,7 +21,6 @@ export async function webPage(
       };
     });
   }
-  const url = webUrl(id);
   if (url !== null) return { url, valid_seconds: null };
   throw new AppError('unsupported', 'this server has no page of a conversation for a browser', {
     hint: `write one to a file: acs conv export ${id} --as html -o run.html`,

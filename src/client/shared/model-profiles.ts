@@ -38,7 +38,7 @@ export function createModelProfiles(
   { root, bodyOf }: ProfileRoutes,
 ): Server['modelProfiles'] {
   const send = async (method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) => {
-    const presence = links.features.of('model-profiles');
+    const presence = links.facts.features['model-profiles'];
     if (presence !== 'absent') {
       const safe = method === 'GET' ? 'read' : 'idempotent';
       const accept = method === 'POST' ? [400, 404, 405, 409, 422] : [404];

@@ -1,10 +1,8 @@
 import { AppError, isOfKind } from '../../base/errors.ts';
-import type { AppDialect } from '../../domain/conversation.ts';
 import { allPages } from '../../domain/pages.ts';
 import type { Secret } from '../../domain/settings.ts';
 import { asList, asRecord, optionalText, readPage, requiredText } from '../../protocol/shape.ts';
 import { refuseIfThere } from './change-routes.ts';
-import type { ProbeFacts } from './features.ts';
 import { errorBy, isMissingRoute, reasonOf, type Answer } from '../http/answer.ts';
 import { read, type Links } from './links.ts';
 import { recreateSecret, refusesName } from './quirks/unreplaced-secret.ts';
@@ -23,15 +21,13 @@ export function readSecret(value: unknown): Secret {
   };
 }
 
-export function createSecrets(
-  links: Links,
-  facts: ProbeFacts,
-  dialect: AppDialect,
-): Server['secrets'] {
-  const isV0 = dialect === 'v0';
+export function createSecrets(links: Links): Server['secrets'] {
+  const { dialects, features } = links.facts;
+  // Releases that serve V0 too have no other routes for secrets.
+  const isV0 = dialects.includes('v0') && features['v1-secrets'] !== 'present';
   const route = isV0 ? '/api/secrets' : '/api/v1/secrets';
   const list: Server['secrets']['list'] = async (page, pageSize = 100) => {
-    if (facts.features.secrets === 'absent') throw lacksSecrets();
+    if (features.secrets === 'absent') throw lacksSecrets();
     const path = isV0 ? route : `${route}/search`;
     const query = isV0 ? {} : { limit: Math.min(pageSize, 100), page_id: page };
     const answer = await links.app.request({ path, query, accept: [404] });

@@ -76,6 +76,7 @@ export function abortedStart(
   { isPossible }: Delivery,
   maybe: { as?: string; hint: string; data: Record<string, unknown> },
 ): unknown {
+  if (!signal.aborted) return error;
   const reason: unknown = signal.reason;
   if (error !== reason && !isOfKind('unknown-outcome')(error)) return error;
   if (!isAppError(reason)) return reason;

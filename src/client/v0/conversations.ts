@@ -10,8 +10,7 @@ import { changeOverV0, removeOrRead } from '../shared/change-routes.ts';
 import { diffFromFiles } from '../shared/diff-from-files.ts';
 import { errorBy, reasonOf, statusError } from '../http/answer.ts';
 import { noConversation } from '../../domain/ids.ts';
-import { read, type Links, type WebUrl } from '../shared/links.ts';
-import type { ProbeFacts } from '../shared/features.ts';
+import { read, type Links } from '../shared/links.ts';
 import { lostClone } from '../shared/start-errors.ts';
 import { checkRepositoryArrivedV0 } from './quirks/missing-branch-v0.ts';
 import { createRepositoryPaths } from './quirks/workspace-paths-v0.ts';
@@ -41,24 +40,19 @@ import { findStartV0, startV0 } from './start.ts';
 
 type Conversations = Adapter['conversations'];
 
-export function createConversationsV0(
-  links: Links,
-  facts: ProbeFacts,
-  webUrl: WebUrl,
-  list: Conversations['list'],
-): Conversations {
+export function createConversationsV0(links: Links, list: Conversations['list']): Conversations {
   const { app } = links;
   const isThere = async (id: string) =>
     (await getConversationV0(links, id).catch(nullIf(isNotFound))) !== null;
   const get: Conversations['get'] = async (id) => {
     const info = await getConversationV0(links, id);
     // This route returns the record of a V1 conversation too; the other routes refuse its id.
-    if (info.conversation_version === 'V1' && facts.dialects.includes('v1'))
+    if (info.conversation_version === 'V1' && links.facts.dialects.includes('v1'))
       throw noConversation(id);
-    return toConversationV0(info, await readNews(links, info), webUrl);
+    return toConversationV0(links, info, await readNews(links, info));
   };
   return {
-    start: (request, options) => startV0(links, webUrl, request, options),
+    start: (request, options) => startV0(links, request, options),
     findStart: (sent) => findStartV0(sent, get),
     list,
     get,
@@ -67,17 +61,16 @@ export function createConversationsV0(
     runsInSandbox: () => Promise.resolve(false),
     async rename(id, title) {
       const call = { method: 'PATCH', body: { title }, isThere: () => isThere(id) } as const;
-      await changeOverV0(links, facts, id, call);
+      await changeOverV0(links, id, call);
       return await readThroughOutage(links, () => get(id));
     },
     remove: (id) =>
       removeOrRead(links, `conversation ${id}`, {
-        remove: () =>
-          changeOverV0(links, facts, id, { method: 'DELETE', isThere: () => isThere(id) }),
+        remove: () => changeOverV0(links, id, { method: 'DELETE', isThere: () => isThere(id) }),
         isThere: () => isThere(id),
       }),
     eventPages: (of, query) => queriedPages(links, idOf(of), query),
-    follow: (id, options) => followV0(links, webUrl, id, options),
+    follow: (id, options) => followV0(links, id, options),
     result: (of) => resultV0(links, idOf(of)),
     send: (to, message) => sendV0(links, idOf(to), message),
     pending: (id) => pendingV0(links, id),
@@ -106,7 +99,7 @@ export function createConversationsV0(
     folder: () => Promise.resolve(null),
     storedPatch: (id) => storedPatch(links, id),
     removeWorktree: () => Promise.reject(noWorktrees()),
-    webPage: (id) => webPage(links, webUrl, id),
+    webPage: (id) => webPage(links, id),
   };
 }
 

@@ -3,7 +3,7 @@ import type { FollowItem, FollowOptions, FollowSource } from '../../runs/follow-
 import { follow } from '../../runs/follower.ts';
 import { parseTime } from '../../base/text/time.ts';
 import { normalId } from '../../domain/ids.ts';
-import type { Links, WebUrl } from '../shared/links.ts';
+import type { Links } from '../shared/links.ts';
 import { eventsV0, getConversationV0 } from './calls.ts';
 import { agentStateOf, NewsReader, toEventV0 } from './events.ts';
 import { toConversationV0 } from './records.ts';
@@ -11,7 +11,6 @@ import { toConversationV0 } from './records.ts';
 /** Each read of the record reads new events, which `readEvents` yields later. */
 export function followV0(
   links: Links,
-  webUrl: WebUrl,
   id: string,
   options: FollowOptions,
 ): AsyncIterable<FollowItem> {
@@ -40,7 +39,7 @@ export function followV0(
         firstNew = reader.next;
         next = reader.first?.find(isBefore)?.id ?? 0;
       }
-      return toConversationV0(info, state, webUrl);
+      return toConversationV0(links, info, state);
     },
     complete: (conversation) => Promise.resolve(conversation),
     async *readEvents() {

@@ -1,8 +1,7 @@
 /** The V0 adapter of the port (interface 3): what V0 lacks is `unsupported`. */
 import { AppError } from '../../base/errors.ts';
 import { deferred, forward, type Group } from '../shared/compose.ts';
-import { webUrlOf, type Links } from '../shared/links.ts';
-import type { ProbeFacts } from '../shared/features.ts';
+import type { Links } from '../shared/links.ts';
 import { listOwnV0 } from './quirks/mixed-list-v0.ts';
 import type { Adapter } from '../shared/server.ts';
 import { listConversationsV0 } from './calls.ts';
@@ -13,8 +12,8 @@ const OLD_ONES_HIDDEN =
   'V0 conversations older than ten days may be missing: this server does not list them; acs ' +
   'conv show <id> finds them';
 
-export function createV0(links: Links, facts: ProbeFacts): Adapter {
-  const webUrl = webUrlOf(links);
+export function createV0(links: Links): Adapter {
+  const { facts } = links;
   const list: Adapter['conversations']['list'] = async (query, page) => {
     const search = facts.dialects.includes('v1') ? listOwnV0 : listConversationsV0;
     const { items, next } = await search(links, query.pageSize ?? 100, page);
@@ -24,7 +23,7 @@ export function createV0(links: Links, facts: ProbeFacts): Adapter {
       facts.features['old-v0-conversations'] !== 'present'
     )
       links.notice(OLD_ONES_HIDDEN);
-    const found = items.map((info) => toConversationV0(info, null, webUrl));
+    const found = items.map((info) => toConversationV0(links, info, null));
     const isAsked = (sandboxId: string | null) =>
       query.sandboxId === undefined || query.sandboxId === sandboxId;
     return { items: found.filter(({ sandbox_id }) => isAsked(sandbox_id)), next };
@@ -37,17 +36,14 @@ export function createV0(links: Links, facts: ProbeFacts): Adapter {
   return {
     account: () => Promise.resolve({ user: null, email: null, organization: null }),
     conversations: deferred(
-      async () =>
-        (await import('./conversations.ts')).createConversationsV0(links, facts, webUrl, list),
+      async () => (await import('./conversations.ts')).createConversationsV0(links, list),
       { list },
     ),
     sandboxes: lacking('sandboxes'),
     specs: lacking('sandbox specs'),
     settings: deferred(async () => (await import('./settings.ts')).createSettingsV0(links)),
-    secrets: deferred(async () =>
-      (await import('../shared/secrets.ts')).createSecrets(links, facts, 'v0'),
-    ),
-    git: deferred(async () => (await import('../git/index.ts')).createGit(links, facts)),
+    secrets: deferred(async () => (await import('../shared/secrets.ts')).createSecrets(links)),
+    git: deferred(async () => (await import('../git/index.ts')).createGit(links)),
     modelProfiles: lacking('model profiles'),
   };
 }

@@ -11,7 +11,7 @@ import { normalizeTime } from '../../base/text/time.ts';
 import type { ConversationInfo } from '../../protocol/v0/records.ts';
 import { hasEnded } from '../../runs/status.ts';
 import { normalId } from '../../domain/ids.ts';
-import type { WebUrl } from '../shared/links.ts';
+import { webUrl, type Links } from '../shared/links.ts';
 
 export interface RunNews {
   agentState: string | null;
@@ -60,9 +60,9 @@ const RECORDS: Record<string, ConversationStatus> = {
 };
 
 export function toConversationV0(
+  links: Links,
   info: ConversationInfo,
   news: RunNews | null,
-  webUrl: WebUrl,
 ): Conversation {
   const id = normalId(info.conversation_id);
   const agentState =
@@ -84,7 +84,7 @@ export function toConversationV0(
     updated_at: normalizeTime(info.last_updated_at),
     cost_usd: news?.cost ?? null,
     tokens: news?.tokens ?? null,
-    url: webUrl(id),
+    url: webUrl(links, id),
   };
 }
 

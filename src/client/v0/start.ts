@@ -4,7 +4,7 @@ import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { asRecord, requiredText, withoutNull } from '../../protocol/shape.ts';
 import { normalId } from '../../domain/ids.ts';
-import { read, type Links, type WebUrl } from '../shared/links.ts';
+import { read, type Links } from '../shared/links.ts';
 import type { SentStart, StartOptions, StartProgress } from '../shared/server.ts';
 import { abortedStart, ignoredId, refusedStart } from '../shared/start-errors.ts';
 import { checkRepositoryArrivedV0 } from './quirks/missing-branch-v0.ts';
@@ -15,7 +15,6 @@ import { toConversationV0 } from './records.ts';
 
 export async function* startV0(
   links: Links,
-  webUrl: WebUrl,
   request: NewConversation,
   options: StartOptions,
 ): AsyncGenerator<StartProgress, Conversation, void> {
@@ -29,7 +28,7 @@ export async function* startV0(
   const started = async () => {
     const info = await getConversationV0(links, id);
     const news = await reader.read(info);
-    const conversation = toConversationV0(info, news, webUrl);
+    const conversation = toConversationV0(links, info, news);
     if (options.until === 'accepted') return conversation;
     if (isBeforeStart(info, reader.next ?? 0) || conversation.status === 'starting')
       return undefined;

@@ -5,8 +5,7 @@ import { LIMITS_MS } from '../http/time-limits.ts';
 import { follow } from '../../runs/follower.ts';
 import type { PendingAction } from '../../domain/confirmation.ts';
 import { noConversation } from '../../domain/ids.ts';
-import { webUrlOf, type Links } from '../shared/links.ts';
-import type { ProbeFacts } from '../shared/features.ts';
+import type { Links } from '../shared/links.ts';
 import { refuseNeighbours } from './quirks/deleted-neighbours.ts';
 import { createCopyNotices, untilCopied } from './quirks/late-copy.ts';
 import { renameV1 } from './quirks/replaced-title.ts';
@@ -29,20 +28,19 @@ import { eventPagesV1, resultV1 } from './events.ts';
 import { SourceV1 } from './follow.ts';
 import { lastExecutionStatus } from './last-status.ts';
 import { findStart, getByStart } from './lookup.ts';
-import { createSandboxes } from './sandboxes.ts';
+import { resumeSandbox } from './sandboxes.ts';
 import { sendV1 } from './send.ts';
 import { startV1 } from './start.ts';
 
 export function createConversationsV1(
   links: Links,
-  facts: ProbeFacts,
   finding: Pick<Adapter['conversations'], 'list' | 'get'>,
 ): Adapter['conversations'] {
   const copy = createCopyNotices(links);
   return {
     ...finding,
-    start: (request, options) => startV1(links, facts, request, options),
-    findStart: (sent) => findStart(links, sent, facts.echoes_ids),
+    start: (request, options) => startV1(links, request, options),
+    findStart: (sent) => findStart(links, sent),
     async getComplete(id) {
       if (typeof id !== 'string')
         return await completeRecord(links, await conversationRecord(links, id));
@@ -57,8 +55,8 @@ export function createConversationsV1(
       const agent = agentOf(links, await getConversation(links, id));
       return agent !== null && (await agent.conversation()).execution_status === 'running';
     },
-    rename: (id, title) => renameV1(links, facts, id, title),
-    remove: (id, scope) => removeV1(links, facts, id, scope),
+    rename: (id, title) => renameV1(links, id, title),
+    remove: (id, scope) => removeV1(links, id, scope),
     eventPages: (of, query) => eventPagesV1(links, copy, of, query),
     follow: (id, options) =>
       follow(new SourceV1(links, copy, id, options), links.clock, links.signal, options),
@@ -71,8 +69,7 @@ export function createConversationsV1(
     run: async (id) => await runAt(links, runningAgentOf(links, await getConversation(links, id))),
     async startSandbox(id) {
       const { sandbox_id: sandboxId, sandbox_status: status } = await getConversation(links, id);
-      if (sandboxId !== null && status !== 'MISSING')
-        return await createSandboxes(links).resume(sandboxId);
+      if (sandboxId !== null && status !== 'MISSING') return await resumeSandbox(links, sandboxId);
       const message = `the sandbox of conversation ${id} is gone and cannot be started`;
       throw new AppError('conflict', message, {
         hint: `its events stay readable: acs conv events ${id}`,
@@ -86,7 +83,7 @@ export function createConversationsV1(
     folder: (id) => folderV1(links, id),
     storedPatch: (id) => storedPatch(links, id),
     removeWorktree: () => Promise.reject(noWorktrees()),
-    webPage: (id) => webPage(links, webUrlOf(links), id),
+    webPage: (id) => webPage(links, id),
   };
 }
 
@@ -106,7 +103,6 @@ async function pendingV1(
 /** Throws `conflict` where the route of V0 may delete others (interface 4.4). */
 async function removeV1(
   links: Links,
-  facts: ProbeFacts,
   id: string,
   { alsoGone }: RemovalScope = { alsoGone: () => false },
 ): Promise<void> {
@@ -116,11 +112,11 @@ async function removeV1(
     const overV1 = await changeOverV1(links, 'delete-conversation', id, call);
     if (overV1 !== null) {
       if (foundNothing(overV1)) throw noConversation(id);
-      return await links.features.learn('delete-conversation', 'present');
+      return await links.learn('delete-conversation', 'present');
     }
-    if (alsoGone !== 'any' && facts.dialects.includes('v0'))
+    if (alsoGone !== 'any' && links.facts.dialects.includes('v0'))
       await refuseNeighbours(links, id, alsoGone);
-    await changeOverV0(links, facts, id, call);
+    await changeOverV0(links, id, call);
   };
   await removeOrRead(links, `conversation ${id}`, { remove, isThere });
 }

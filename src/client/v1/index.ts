@@ -3,12 +3,11 @@ import { isRecord } from '../../protocol/shape.ts';
 import { withoutNull } from '../../protocol/shape.ts';
 import { deferred } from '../shared/compose.ts';
 import type { Links } from '../shared/links.ts';
-import type { ProbeFacts } from '../shared/features.ts';
 import type { Adapter } from '../shared/server.ts';
 import { CONVERSATIONS, find, searchConversations } from './calls.ts';
 import { toConversation } from './records.ts';
 
-export function createV1(links: Links, facts: ProbeFacts): Adapter {
+export function createV1(links: Links): Adapter {
   const finding: Pick<Adapter['conversations'], 'list' | 'get'> = {
     async list(query, page) {
       const { items, next } = await searchConversations(links, query, page);
@@ -33,26 +32,23 @@ export function createV1(links: Links, facts: ProbeFacts): Adapter {
       const text = (name: string) =>
         typeof me[name] === 'string' && me[name] !== '' ? me[name] : null;
       const user = { user: text('id'), email: text('email') ?? text('git_user_email') };
-      if (facts.flavour !== 'cloud') return { ...user, organization: null };
+      if (links.facts.flavour !== 'cloud') return { ...user, organization: null };
       const accept = [400, 401, 403, 404, 405, 500];
       const { body } = await links.app.request({ ...call, path: '/api/keys/current', accept });
       const organization = isRecord(body) ? body['org_id'] : null;
       return { ...user, organization: typeof organization === 'string' ? organization : null };
     },
     conversations: deferred(
-      async () => (await import('./conversations.ts')).createConversationsV1(links, facts, finding),
+      async () => (await import('./conversations.ts')).createConversationsV1(links, finding),
       finding,
     ),
-    sandboxes: deferred(async () => (await import('./sandboxes.ts')).createSandboxes(links)),
+    sandboxes: deferred(async () =>
+      (await import('./sandboxes.ts')).createSandboxes(links, [finding.list]),
+    ),
     specs: deferred(async () => (await import('./sandboxes.ts')).createSpecs(links)),
-    settings: deferred(async () => (await import('./settings.ts')).createSettingsV1(links, facts)),
-    secrets: deferred(async () => {
-      // Releases that serve V0 too have no other routes for secrets.
-      const dialect =
-        facts.dialects.includes('v0') && facts.features['v1-secrets'] !== 'present' ? 'v0' : 'v1';
-      return (await import('../shared/secrets.ts')).createSecrets(links, facts, dialect);
-    }),
-    git: deferred(async () => (await import('../git/index.ts')).createGit(links, facts)),
+    settings: deferred(async () => (await import('./settings.ts')).createSettingsV1(links)),
+    secrets: deferred(async () => (await import('../shared/secrets.ts')).createSecrets(links)),
+    git: deferred(async () => (await import('../git/index.ts')).createGit(links)),
     modelProfiles: deferred(async () => {
       const { createModelProfiles } = await import('../shared/model-profiles.ts');
       return createModelProfiles(links, {

@@ -1,4 +1,4 @@
-import { AppError, isFailure } from '../../base/errors.ts';
+import { AppError } from '../../base/errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { allPages, byId } from '../../domain/pages.ts';
 import { parseTime } from '../../base/text/time.ts';
@@ -67,44 +67,35 @@ function chosenId({ request }: StartTaskRecord): string | null {
   return typeof id === 'string' ? id : null;
 }
 
-/** Null where the server shows no sign of the start; throws `lost` when it does not answer. */
-export async function findLostStart(
+/** The server has honoured the id of a caller, or its document lists it. */
+export function mayHonourIds({ facts }: Links): boolean {
+  return facts.echoes_ids || facts.features['caller-conversation-id'] === 'present';
+}
+
+/** Undefined where the server shows no sign of the start within 6 s of `sinceMs`. */
+export async function listedTask(
   links: Links,
   sent: SentStart,
-  lost: AppError,
-): Promise<StartTaskRecord | null> {
-  const until = links.clock.now() + LISTED_MS;
-  const task = poll(() => findTask(links, sent), { ...links, every: STEADY, until });
-  return await task.then(
-    (listed) => listed ?? null,
-    (error: unknown) => {
-      throw isFailure(error) ? lost : error;
-    },
-  );
+  sinceMs: number,
+): Promise<StartTaskRecord | undefined> {
+  const until = sinceMs + LISTED_MS;
+  return await poll(() => findTask(links, sent), { ...links, every: STEADY, until });
 }
 
 /** Throws `unknown-outcome` where start tasks do not repeat `conversation_id`. */
-export async function findStart(
-  links: Links,
-  sent: SentStart,
-  echoesIds: boolean,
-): Promise<Conversation | null> {
+export async function findStart(links: Links, sent: SentStart): Promise<Conversation | null> {
   const { id, title, sent_at } = sent;
   if (id !== null || title !== undefined) {
-    const until = (parseTime(sent_at) ?? links.clock.now()) + LISTED_MS;
-    const task = await poll(() => findTask(links, sent), { ...links, every: STEADY, until });
+    const task = await listedTask(links, sent, parseTime(sent_at) ?? links.clock.now());
     if (task !== undefined && task.id === id)
       return toConversation(links, await getConversation(links, id));
     if (task !== undefined) return await getByStart(links, task.id);
   }
-  if (id !== null && (echoesIds || links.features.of('caller-conversation-id') === 'present'))
-    return null;
+  if (id !== null && mayHonourIds(links)) return null;
   throw new AppError(
     'unknown-outcome',
     'the server shows neither the conversation of the start nor its start task',
-    {
-      hint: `it was sent at ${sent_at}; look for it: acs conv list`,
-    },
+    { hint: `it was sent at ${sent_at}; look for it: acs conv list` },
   );
 }
 

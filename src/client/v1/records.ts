@@ -7,6 +7,7 @@ import {
   type RunState,
   type SandboxStatus,
 } from '../../domain/conversation.ts';
+import { byId } from '../../domain/pages.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import { normalizeTime } from '../../base/text/time.ts';
 import type {
@@ -17,7 +18,7 @@ import type {
 import { hasEnded } from '../../runs/status.ts';
 import { normalId } from '../../domain/ids.ts';
 import { runStateOf } from '../agent-server/state.ts';
-import { webUrlOf, type Links } from '../shared/links.ts';
+import { webUrl, type Links } from '../shared/links.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
 const DOWN: Readonly<Record<string, ConversationStatus>> = {
@@ -67,7 +68,7 @@ export function toConversation(links: Links, record: AppConversationRecord): Rea
     model: record.llm_model,
     created_at: normalizeTime(record.created_at),
     updated_at: normalizeTime(record.updated_at),
-    url: webUrlOf(links)(id),
+    url: webUrl(links, id),
   };
   return Object.defineProperty(conversation, 'record', { value: record });
 }
@@ -101,12 +102,10 @@ export function startFailureText(detail: string | null): string {
 export function toSandbox(
   links: Links,
   record: SandboxRecord,
-  conversations: readonly AppConversationRecord[] = [],
+  conversations: readonly Conversation[] = [],
 ): Sandbox {
   const created_at = normalizeTime(record.created_at);
-  const times = [...conversations.map(({ updated_at }) => updated_at), record.last_active_at].map(
-    normalizeTime,
-  );
+  const times = [normalizeTime(record.last_active_at), created_at];
   return {
     id: record.id,
     status: sandboxStatus(record.status) ?? 'error',
@@ -114,14 +113,12 @@ export function toSandbox(
     spec_id: record.sandbox_spec_id,
     created_at,
     last_active_at:
-      [...times, created_at]
+      [...times, ...conversations.map(({ updated_at }) => updated_at)]
         .flatMap((time) => time ?? [])
         .sort()
         .at(-1) ?? null,
-    conversation_ids: conversations.map(({ id }) => normalId(id)),
-    repositories: [
-      ...new Set(conversations.flatMap(({ selected_repository: name }) => name ?? [])),
-    ],
+    conversation_ids: conversations.map(byId),
+    repositories: [...new Set(conversations.flatMap(({ repository }) => repository ?? []))],
     // The editor's URL carries the session key as `tkn`.
     urls: record.exposed_urls.map(({ name, url }) => ({
       name,

@@ -6,26 +6,24 @@ import { lacksRoute, removeOrRead } from '../shared/change-routes.ts';
 import { foundNothing, errorBy } from '../http/answer.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
 import { read, type Links } from '../shared/links.ts';
-import type { Server } from '../shared/server.ts';
-import {
-  find,
-  getSandbox,
-  keyed,
-  noSandbox,
-  SANDBOXES,
-  search,
-  searchConversations,
-  SPECS,
-} from './calls.ts';
+import type { ListQuery, Server } from '../shared/server.ts';
+import { find, getSandbox, keyed, noSandbox, SANDBOXES, search, SPECS } from './calls.ts';
 import { toSandbox } from './records.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
 const MOST_CONVERSATIONS = 1000;
 
-export function createSandboxes(links: Links): Server['sandboxes'] {
-  const conversations = async (sandboxId?: string) => {
-    const fetch = (page: string | null) => searchConversations(links, { sandboxId }, page);
-    return (await collectPages({ fetch, id: byId, limit: MOST_CONVERSATIONS })).items;
+/** @param lists of the conversations that use sandboxes */
+export function createSandboxes(
+  links: Links,
+  lists: readonly Server['conversations']['list'][],
+): Server['sandboxes'] {
+  const conversations = async (query: ListQuery = {}) => {
+    const all = lists.map((list) => {
+      const fetch = (page: string | null) => list(query, page);
+      return collectPages({ fetch, id: byId, limit: MOST_CONVERSATIONS });
+    });
+    return (await Promise.all(all)).flatMap(({ items }) => items);
   };
   return {
     async list(page, pageSize, use = 'read') {
@@ -35,7 +33,10 @@ export function createSandboxes(links: Links): Server['sandboxes'] {
       return { items: items.map((record) => toSandbox(links, record, inside(record.id))), next };
     },
     async get(id) {
-      const [record, inside] = await Promise.all([getSandbox(links, id), conversations(id)]);
+      const [record, inside] = await Promise.all([
+        getSandbox(links, id),
+        conversations({ sandboxId: id }),
+      ]);
       return toSandbox(links, record, inside);
     },
     async secrets(id) {
@@ -43,11 +44,11 @@ export function createSandboxes(links: Links): Server['sandboxes'] {
     },
     create: async (specId) => toSandbox(links, await createSandbox(links, specId)),
     pause: (id) => change(links, id, 'pause'),
-    resume: (id, spec) => change(links, id, 'resume', { sandbox_spec_id: spec }),
+    resume: (id, spec) => resumeSandbox(links, id, spec),
     remove: (id) => removeSandbox(links, id),
     /** Without the socket of the local service, over the bash routes of interface 7.5. */
     async exec(id, program, streams) {
-      const presence = links.features.of('exec-socket');
+      const presence = links.facts.features['exec-socket'];
       const needsSocket = streams.stdin !== null || program.terminal !== null;
       if (needsSocket && presence === 'absent') {
         const what = program.terminal === null ? 'stdin of a program' : 'a terminal in a sandbox';
@@ -118,6 +119,10 @@ export async function createSandbox(links: Links, specId: string | null): Promis
     throw isOfKind('unknown-outcome')(error) ? error.with({ hint }) : error;
   });
   return read(answer, keyed(links, readSandbox));
+}
+
+export async function resumeSandbox(links: Links, id: string, spec?: string): Promise<void> {
+  await change(links, id, 'resume', { sandbox_spec_id: spec });
 }
 
 export async function removeSandbox(links: Links, id: string): Promise<void> {

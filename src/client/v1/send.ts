@@ -37,7 +37,7 @@ export async function sendV1(
   // Releases without this route run a message also while another run works: it would run twice.
   const run = reported?.toLowerCase() !== 'running';
   const post = () => deliver(links, record, { content, run });
-  const runsMessages = links.features.of('send-message') === 'absent' && run;
+  const runsMessages = links.facts.features['send-message'] === 'absent' && run;
   if (reported === null || runsMessages) return await post();
   await untilRun(links, agent, post);
 }
@@ -50,9 +50,7 @@ async function deliver(
   const id = normalId(record.id);
   const atSandbox = () =>
     runningAgentOf(links, record).send(body.content, body.run ? 'run' : 'store');
-  const { app, features } = links;
-  const route = await readPresence(features, (call) => app.request(call), 'send-message');
-  if (route === 'absent') return await atSandbox();
+  if ((await readPresence(links, 'send-message')) === 'absent') return await atSandbox();
   const hint = `see whether the message arrived before sending it again: acs conv events ${id}`;
   const call = {
     method: 'POST',
@@ -61,7 +59,7 @@ async function deliver(
     timeoutMs: LIMITS_MS.send,
     accept: [404, 405, 409, 410, 502],
   } as const;
-  const answer = await app.request(call).catch((error: unknown) => {
+  const answer = await links.app.request(call).catch((error: unknown) => {
     throw isOfKind('unknown-outcome')(error) ? error.with({ hint }) : error;
   });
   const { status } = answer;

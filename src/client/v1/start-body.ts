@@ -7,27 +7,27 @@ import { dashedId } from '../../domain/ids.ts';
 import { messageContent, POLICIES } from '../agent-server/message.ts';
 import { markingTitle } from './lookup.ts';
 
-export function startsWithPolicy(facts: ProbeFacts): boolean {
-  return startMember(facts, 'confirmation_policy') === 'present';
+/** Only the local service takes `mcp_config` and `workspace_commit`. */
+function takes(
+  facts: ProbeFacts,
+  member: 'confirmation_policy' | 'mcp_config' | 'workspace_commit' | 'title',
+): boolean {
+  return startMember(facts, member) === 'present';
 }
 
-/** Only the local service does. */
-function takesMcpConfig(facts: ProbeFacts): boolean {
-  return startMember(facts, 'mcp_config') === 'present';
+/** The changes of the checkout, where they are brought into the workspace after the start. */
+export function carriedChanges({ changes = null }: NewConversation, facts: ProbeFacts) {
+  return takes(facts, 'workspace_commit') ? null : changes;
 }
 
-/** Only the service on the machine of the checkout does. */
-function takesCommit(facts: ProbeFacts): boolean {
-  return startMember(facts, 'workspace_commit') === 'present';
-}
-
-export function carries({ changes = null }: NewConversation, facts: ProbeFacts): boolean {
-  return changes !== null && !takesCommit(facts);
+/** The policy, where it is set after the start. */
+export function latePolicy({ confirm }: NewConversation, facts: ProbeFacts) {
+  return takes(facts, 'confirmation_policy') ? null : confirm;
 }
 
 /** Whether the message is sent when the conversation has started. */
 export function isSentLater(request: NewConversation, facts: ProbeFacts): boolean {
-  return carries(request, facts) || (request.confirm !== null && !startsWithPolicy(facts));
+  return carriedChanges(request, facts) !== null || latePolicy(request, facts) !== null;
 }
 
 const WHO_HAS: Readonly<Record<string, string>> = {
@@ -39,13 +39,13 @@ export function refuseWhatIsMissing(request: NewConversation, facts: ProbeFacts)
   const missing = askedMembers(request, facts)
     .filter((name) => name === 'create_microagent' || startMember(facts, name) === 'absent')
     .map((name) => `${flagOf(name)} (${WHO_HAS[name] ?? 'newer servers have it'})`);
-  if (request.mcp_config !== null && !takesMcpConfig(facts))
+  if (request.mcp_config !== null && !takes(facts, 'mcp_config'))
     missing.push(
       '--mcp-config for one conversation (V0 servers and the local service have it; for all: ' +
         'acs settings set mcp_config=@file)',
     );
   // A replay begins with the start: its first steps would be carried out unapproved.
-  if (request.replay !== null && request.confirm !== null && !startsWithPolicy(facts))
+  if (request.replay !== null && latePolicy(request, facts) !== null)
     missing.push(
       '--confirm together with --replay (for all conversations: acs settings set ' +
         'confirmation_mode=true)',
@@ -77,11 +77,12 @@ export function startBody(
   facts: ProbeFacts,
 ): Record<string, unknown> {
   const content = messageContent(request);
-  const policy = request.confirm === null ? null : { kind: POLICIES[request.confirm] };
+  const { confirm } = request;
+  const isPolicySent = confirm !== null && takes(facts, 'confirmation_policy');
   // A replay begins with its recorded message, and waits without any.
   const hasMessage = content.length > 0 || request.replay !== null;
   const takesId = facts.features['caller-conversation-id'] !== 'absent';
-  const isMarked = !takesId && startMember(facts, 'title') === 'present';
+  const isMarked = !takesId && takes(facts, 'title');
   const members: Record<string, unknown> = {
     conversation_id: takesId ? dashedId(conversationId) : null,
     title: isMarked ? markingTitle(conversationId) : null,
@@ -96,11 +97,11 @@ export function startBody(
     git_provider: request.git_provider,
     secrets: Object.keys(request.secrets).length > 0 ? request.secrets : null,
     replay_json: request.replay,
-    confirmation_policy: startsWithPolicy(facts) ? policy : null,
-    workspace_commit: takesCommit(facts) ? request.changes?.commit : null,
+    confirmation_policy: isPolicySent ? { kind: POLICIES[confirm] } : null,
+    workspace_commit: takes(facts, 'workspace_commit') ? request.changes?.commit : null,
     workspace_dependencies: request.dependencies,
     mcp_config:
-      request.mcp_config && takesMcpConfig(facts) ? serversByName(request.mcp_config) : null,
+      request.mcp_config && takes(facts, 'mcp_config') ? serversByName(request.mcp_config) : null,
   };
   return { ...withoutNull(members), ...request.body };
 }

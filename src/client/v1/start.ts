@@ -1,4 +1,4 @@
-import { AppError, isAppError, isOfKind } from '../../base/errors.ts';
+import { AppError, isAppError, isFailure, isOfKind } from '../../base/errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import {
@@ -10,8 +10,7 @@ import { poll, QUICK, readThroughOutage, STEADY } from '../../runs/poll.ts';
 import type { Delivery } from '../http/call.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
 import { normalId } from '../../domain/ids.ts';
-import { read, webUrlOf, type Links } from '../shared/links.ts';
-import type { ProbeFacts } from '../shared/features.ts';
+import { read, webUrl, type Links } from '../shared/links.ts';
 import {
   refuseIgnoredMembers,
   refuseOtherModel,
@@ -27,15 +26,15 @@ import { carryChanges } from '../agent-server/changes.ts';
 import { messageContent, POLICIES } from '../agent-server/message.ts';
 import { runningAgentOf } from './agent.ts';
 import { CONVERSATIONS, find, getConversation, getSandbox, START_TASKS } from './calls.ts';
-import { findLostStart, isEcho, markingTitle } from './lookup.ts';
+import { isEcho, listedTask, markingTitle, mayHonourIds } from './lookup.ts';
 import { startFailureText, taskConversation, toConversation } from './records.ts';
 import { createSandbox, getSpec, removeSandbox } from './sandboxes.ts';
 import {
-  carries,
+  carriedChanges,
   isSentLater,
+  latePolicy,
   refuseWhatIsMissing,
   startBody,
-  startsWithPolicy,
 } from './start-body.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
@@ -44,17 +43,16 @@ type Starting = AsyncGenerator<StartProgress, Conversation, void>;
 /** Where the start takes no spec, a sandbox of it is created first, and deleted after a failure. */
 export async function* startV1(
   links: Links,
-  facts: ProbeFacts,
   request: NewConversation,
   options: StartOptions,
 ): Starting {
-  refuseWhatIsMissing(request, facts);
+  refuseWhatIsMissing(request, links.facts);
   for (const secret of Object.values(request.secrets)) links.network.redaction.add(secret);
   const delivery: Delivery = { isPossible: false };
   const spec = request.sandbox_id === null ? request.spec_id : null;
-  if (spec === null || facts.v1_start_members?.includes('sandbox_spec_id')) {
+  if (spec === null || links.facts.v1_start_members?.includes('sandbox_spec_id')) {
     if (spec !== null) await getSpec(links, spec);
-    return yield* startIn(links, facts, request, request.sandbox_id, options, delivery);
+    return yield* startIn(links, request, request.sandbox_id, options, delivery);
   }
   const { id } = await createSandbox(links, spec);
   try {
@@ -70,12 +68,9 @@ export async function* startV1(
       });
     };
     const signal = AbortSignal.any([options.signal, links.signal]);
-    await poll(isRunning, {
-      clock: links.clock,
-      signal,
-      every: links.app.loopback ? QUICK : STEADY,
-    });
-    return yield* startIn(links, facts, request, id, options, delivery);
+    const every = links.app.loopback ? QUICK : STEADY;
+    await poll(isRunning, { clock: links.clock, signal, every });
+    return yield* startIn(links, request, id, options, delivery);
   } catch (error) {
     if (delivery.isPossible && !isOfKind('failed')(error)) throw error;
     await removeSandbox(links, id).catch((failure: unknown) => {
@@ -90,12 +85,12 @@ export async function* startV1(
 
 async function* startIn(
   links: Links,
-  facts: ProbeFacts,
   request: NewConversation,
   sandboxId: string | null,
   { signal, until, beforeSend }: StartOptions,
   delivery: Delivery,
 ): Starting {
+  const { facts } = links;
   const sentId = normalId(request.conversation_id ?? links.randomId());
   const body = startBody(request, sentId, sandboxId, facts);
   const sent_at = new Date(links.clock.now()).toISOString();
@@ -104,32 +99,32 @@ async function* startIn(
       ? { id: null, title: markingTitle(sentId), dialect: 'v1', sent_at }
       : { id: sentId, dialect: 'v1', sent_at };
   beforeSend?.(sent);
-  const first = await sendStart(links, facts, request, { body, sent, delivery });
+  const first = await sendStart(links, request, { body, sent, delivery });
   const echoed = isEcho(first, sentId) ? sentId : null;
   yield progress(first, echoed);
-  const isCarried = carries(request, facts);
+  const isCarried = carriedChanges(request, facts) !== null;
   if (until === 'accepted' && !isCarried) {
     if (echoed === null) refuseUnechoedId(request, first);
-    refuseIgnoredMembers(links, facts, request, first, echoed);
-    return { ...taskConversation(first), url: echoed && webUrlOf(links)(echoed) };
+    refuseIgnoredMembers(links, request, first, echoed);
+    return { ...taskConversation(first), url: echoed && webUrl(links, echoed) };
   }
-  const steps = untilStarted(links, facts, request, { first, sentId, echoed, signal });
-  return yield* isCarried ? orUnsent(steps, echoed ?? normalId(first.id)) : steps;
+  try {
+    return yield* untilStarted(links, request, { first, sentId, echoed, signal });
+  } catch (error) {
+    throw isCarried ? unsentMessage(error, echoed ?? normalId(first.id)) : error;
+  }
 }
 
 /** `sentId`: the one in the request; `echoed`: the same where the server has repeated it. */
-interface TakenStart {
-  first: StartTaskRecord;
-  sentId: string;
-  echoed: string | null;
-  signal: AbortSignal;
-}
-
 async function* untilStarted(
   links: Links,
-  facts: ProbeFacts,
   request: NewConversation,
-  { first, sentId, echoed, signal }: TakenStart,
+  {
+    first,
+    sentId,
+    echoed,
+    signal,
+  }: { first: StartTaskRecord; sentId: string; echoed: string | null; signal: AbortSignal },
 ): Starting {
   let task = first;
   while (task.status !== 'READY' || task.app_conversation_id === null) {
@@ -141,57 +136,52 @@ async function* untilStarted(
   for (const line of task.detail?.split('\n') ?? [])
     links.notice(line.startsWith('dependencies ') ? line : `warning: ${line}`);
   const id = normalId(task.app_conversation_id);
-  if (id === sentId) await links.features.learnEcho();
-  else if (echoed !== null) await links.features.learn('caller-conversation-id', 'absent');
+  if (id === sentId) await links.learnEcho();
+  else if (echoed !== null) await links.learn('caller-conversation-id', 'absent');
   if (request.conversation_id !== null && id !== sentId) throw ignoredId(sentId, id);
-  refuseIgnoredMembers(links, facts, request, first, id);
+  refuseIgnoredMembers(links, request, first, id);
   const record = await readThroughOutage(links, () => getConversation(links, id));
-  await finishStart(links, facts, request, record);
+  await finishStart(links, request, record);
   links.starts.record = record;
   return { ...toConversation(links, record), start_task_id: normalId(first.id) };
 }
 
 /** A conversation that has started without its message waits for one. */
-async function* orUnsent(steps: Starting, id: string): Starting {
-  try {
-    return yield* steps;
-  } catch (error) {
-    const isReported = isOfKind('failed')(error) || !isAppError(error);
-    if (isReported || error.details.data?.['conversation_id'] !== undefined) throw error;
-    const text = `conversation ${id} has started, and its message was not sent: ${error.message}`;
-    throw new AppError('unknown-outcome', text, {
-      ...error.details,
-      retryable: false,
-      hint: `send it: acs conv send ${id} <message>\ndelete it: acs conv delete ${id}`,
-      data: { ...error.details.data, conversation_id: id },
-    });
-  }
+function unsentMessage(error: unknown, id: string): unknown {
+  const isReported = isOfKind('failed')(error) || !isAppError(error);
+  if (isReported || error.details.data?.['conversation_id'] !== undefined) return error;
+  const text = `conversation ${id} has started, and its message was not sent: ${error.message}`;
+  return new AppError('unknown-outcome', text, {
+    ...error.details,
+    retryable: false,
+    hint: `send it: acs conv send ${id} <message>\ndelete it: acs conv delete ${id}`,
+    data: { ...error.details.data, conversation_id: id },
+  });
 }
 
 async function finishStart(
   links: Links,
-  facts: ProbeFacts,
   request: NewConversation,
   record: AppConversationRecord,
 ): Promise<void> {
   refuseOtherModel(links, record, request);
   await checkRepositoryArrived(links, record, request);
-  if (!isSentLater(request, facts)) return;
+  if (!isSentLater(request, links.facts)) return;
   const agent = runningAgentOf(links, record);
-  if (request.changes != null && carries(request, facts)) {
+  const changes = carriedChanges(request, links.facts);
+  if (changes !== null) {
     links.notice('bringing the changes of the checkout into the workspace');
     const enter = enterClone(await agent.conversation(), request.repository);
-    await carryChanges(links, agent.transport, enter, request.changes);
+    await carryChanges(links, agent.transport, enter, changes);
   }
-  if (request.confirm !== null && !startsWithPolicy(facts))
-    await agent.setConfirmationPolicy(POLICIES[request.confirm]);
+  const policy = latePolicy(request, links.facts);
+  if (policy !== null) await agent.setConfirmationPolicy(POLICIES[policy]);
   const content = messageContent(request);
   if (content.length > 0) await agent.send(content, 'run');
 }
 
 async function sendStart(
   links: Links,
-  facts: ProbeFacts,
   request: NewConversation,
   { body, sent, delivery }: { body: Record<string, unknown>; sent: SentStart; delivery: Delivery },
 ): Promise<StartTaskRecord> {
@@ -207,30 +197,27 @@ async function sendStart(
     if (answer.status >= 400) throw refusedStart(answer, request);
     return read(answer, readStartTask);
   };
-  const maybeTaken = maybeTakenAs(sent.id, facts);
-  const orAborted = (task: Promise<StartTaskRecord>) =>
-    task.catch((error: unknown) => {
-      throw links.signal.aborted ? abortedStart(links, error, delivery, maybeTaken) : error;
-    });
-  try {
-    return await orAborted(post());
-  } catch (error) {
+  const orFound = async (error: unknown) => {
     if (links.signal.aborted || !isAppError(error)) throw error;
     const { status = 0 } = error.details;
     if (status >= 400 && status < 500) delivery.isPossible = false;
     if (error.kind !== 'unknown-outcome' && !isUnreadable(error)) throw error;
     delivery.isPossible = true;
     // A second POST with the same id returns the same conversation (interface 4.1).
-    const isRepeatable = request.sandbox_id !== null && facts.echoes_ids;
-    return await orAborted(afterLostAnswer(links, sent, error, isRepeatable ? post : null));
+    const isRepeatable = request.sandbox_id !== null && links.facts.echoes_ids;
+    return await afterLostAnswer(links, sent, error, isRepeatable ? post : null);
+  };
+  try {
+    return await post().catch(orFound);
+  } catch (error) {
+    throw abortedStart(links, error, delivery, maybeTakenAs(links, sent.id));
   }
 }
 
-function maybeTakenAs(id: string | null, facts: ProbeFacts) {
+function maybeTakenAs(links: Links, id: string | null) {
   const data = { conversation_id: id };
   if (id === null) return { hint: 'look for it: acs conv list\nstop it: acs conv stop <id>', data };
-  const isOwnId = facts.echoes_ids || facts.features['caller-conversation-id'] === 'present';
-  const other = isOwnId ? '' : '; if the server chose another id: acs conv list';
+  const other = mayHonourIds(links) ? '' : '; if the server chose another id: acs conv list';
   const hint = `see: acs conv show ${id}${other}\nstop it: acs conv stop ${id}`;
   return { as: `, as conversation ${id}`, hint, data };
 }
@@ -243,24 +230,23 @@ async function afterLostAnswer(
   repeat: (() => Promise<StartTaskRecord>) | null,
 ): Promise<StartTaskRecord> {
   const cause = isUnreadable(lost) ? lost.message : 'no answer came to the start';
-  let last = lost;
-  let message = `${cause}; the server shows neither its conversation nor its start task`;
-  try {
-    const task = await findLostStart(links, sent, lost);
-    if (task !== null) return task;
-    if (repeat !== null && !isUnreadable(lost)) return await repeat();
-  } catch (error) {
-    if (links.signal.aborted || !isAppError(error)) throw error;
-    last = error;
-    message =
-      error === lost ? lost.message : `${cause}, and its repetition failed: ${error.message}`;
-  }
   const as = sent.id === null ? '' : ` as ${sent.id}`;
-  throw new AppError(isUnreadable(lost) ? 'server' : 'unknown-outcome', message, {
-    ...last.details,
-    retryable: false,
-    hint: `it may still appear${as}: look with acs conv list before starting it again`,
-    data: { conversation_id: sent.id },
+  const notShown = (message: string, { details } = lost) =>
+    new AppError(isUnreadable(lost) ? 'server' : 'unknown-outcome', message, {
+      ...details,
+      retryable: false,
+      hint: `it may still appear${as}: look with acs conv list before starting it again`,
+      data: { conversation_id: sent.id },
+    });
+  const task = await listedTask(links, sent, links.clock.now()).catch((error: unknown) => {
+    throw isFailure(error) ? notShown(lost.message) : error;
+  });
+  if (task !== undefined) return task;
+  if (repeat === null || isUnreadable(lost))
+    throw notShown(`${cause}; the server shows neither its conversation nor its start task`);
+  return await repeat().catch((error: unknown) => {
+    if (links.signal.aborted || !isAppError(error)) throw error;
+    throw notShown(`${cause}, and its repetition failed: ${error.message}`, error);
   });
 }
 
@@ -279,18 +265,13 @@ async function nextTask(
   const { clock } = links;
   const { id, status, detail } = before;
   const start_task_id = normalId(id);
-  const ready = (task: StartTaskRecord, app_conversation_id: string) => ({
-    ...task,
-    status: 'READY',
-    detail: null,
-    app_conversation_id,
-  });
   if (status === 'ERROR') {
     const record =
       echoedId !== null && isOnlyUnwritten(before)
         ? await unwrittenConversation(links, () => getConversation(links, echoedId), limit)
         : undefined;
-    if (record !== undefined) return ready(before, record.id);
+    if (record !== undefined)
+      return { ...before, status: 'READY', detail: null, app_conversation_id: record.id };
     const message = `the conversation did not start: ${startFailureText(detail)}`;
     const data = { start_task_id, sandbox_id: before.sandbox_id };
     throw new AppError('failed', message, { data });
@@ -307,7 +288,7 @@ async function nextTask(
     if (clock.now() < lookUpAtMs) return undefined;
     lookUpAtMs = clock.now() + NO_PROGRESS_MS;
     const record = await startedConversation(links, task.app_conversation_id ?? echoedId);
-    return record === null ? undefined : { ...ready(task, record.id), detail: task.detail };
+    return record ? { ...task, status: 'READY', app_conversation_id: record.id } : undefined;
   };
   const every = links.app.loopback ? { ...STEADY, firstMs: QUICK.firstMs } : STEADY;
   const signal = AbortSignal.any([limit, links.signal]);

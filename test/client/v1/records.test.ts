@@ -72,7 +72,7 @@ it('a sandbox status that is not known yet is shown as such', () => {
 it('a conversation has its record, and neither its output nor a copy has the key of the sandbox', () => {
   const key = 'sandbox-key-987654321';
   const record = readAppConversation({ id: '1'.repeat(32), session_api_key: key });
-  const links = { app: { baseUrl: 'https://acs.example' }, features: { of: () => 'present' } };
+  const links = { app: { baseUrl: 'https://acs.example' }, facts: { features: {} } };
   const conversation = toConversation(links as unknown as Links, record);
   expect(conversation.record).toBe(record);
   for (const shown of [conversation, { ...conversation }, structuredClone(conversation)])

@@ -11,7 +11,7 @@
 import { startDiffers, type NewConversation } from '../../../domain/new-conversation.ts';
 import { isRecord } from '../../../protocol/shape.ts';
 import type { AppConversationRecord, StartTaskRecord } from '../../../protocol/v1/records.ts';
-import { startMember, type ProbeFacts } from '../../shared/features.ts';
+import { startMember } from '../../shared/features.ts';
 import { normalId } from '../../../domain/ids.ts';
 import type { Links } from '../../shared/links.ts';
 import { askedMembers, flagOf, startBody } from '../start-body.ts';
@@ -36,11 +36,11 @@ const NOT_COMPARED: ReadonlySet<string> = new Set(['secrets', 'replay_json', 'll
 /** A member that the document does not list must be repeated as it was sent. */
 export function refuseIgnoredMembers(
   links: Links,
-  facts: ProbeFacts,
   request: NewConversation,
   task: StartTaskRecord,
   id: string | null,
 ): void {
+  const { facts } = links;
   const unsure = askedMembers(request, facts).filter(
     (name) => startMember(facts, name) === 'unknown',
   );

@@ -31,8 +31,8 @@ const SILENT_MS = 5_000;
 
 export type CopyNotices = ReturnType<typeof createCopyNotices>;
 
-function isImmediate({ features }: Links): boolean {
-  return features.of('immediate-events') === 'present';
+function isImmediate({ facts }: Links): boolean {
+  return facts.features['immediate-events'] === 'present';
 }
 
 export function createCopyNotices(links: Links) {

@@ -23,17 +23,12 @@ import { changeOverV0, changeOverV1 } from '../../shared/change-routes.ts';
 import { noConversation } from '../../../domain/ids.ts';
 import { readThroughOutage } from '../../../runs/poll.ts';
 import { read, type Links } from '../../shared/links.ts';
-import type { ProbeFacts } from '../../shared/features.ts';
 import { agentOf } from '../agent.ts';
 import { getConversation, isThereV1, keyed } from '../calls.ts';
 import { toConversation } from '../records.ts';
 
-export async function renameV1(
-  links: Links,
-  facts: ProbeFacts,
-  id: string,
-  title: string,
-): Promise<Conversation> {
+export async function renameV1(links: Links, id: string, title: string): Promise<Conversation> {
+  const { facts } = links;
   const isThere = () => isThereV1(links, id);
   const readRecord = () => readThroughOutage(links, () => getConversation(links, id));
   const before = await readRecord();
@@ -47,9 +42,9 @@ export async function renameV1(
   const hasTitle = renamed?.title === title;
   // The same title is returned by a server that changes it and by one that ignores it.
   if (answer !== null && (hasTitle ? before.title !== title : mayBeIgnored))
-    await links.features.learn('rename', hasTitle ? 'present' : 'absent');
+    await links.learn('rename', hasTitle ? 'present' : 'absent');
   if (renamed === null || (!hasTitle && mayBeIgnored)) {
-    await changeOverV0(links, facts, id, call);
+    await changeOverV0(links, id, call);
     return toConversation(links, await readRecord());
   }
   // Later a change in the sandbox would make the server recreate the record.
