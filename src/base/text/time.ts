@@ -84,3 +84,10 @@ export function parseSince(text: string, nowMs: number): string | null {
   const ms = nowMs - durationMs;
   return Number.isNaN(new Date(ms).getTime()) ? null : new Date(ms).toISOString();
 }
+
+/** Whether a record is of an earlier time; one without a time is not. */
+export function earlierThan(since: string | null = null) {
+  const sinceMs = parseTime(since);
+  return ({ timestamp }: { timestamp: string | null }): boolean =>
+    sinceMs !== null && (parseTime(timestamp) ?? Infinity) < sinceMs;
+}

@@ -26,7 +26,7 @@ export function runStateOf(executionStatus: string): RunState {
   return { status, waiting_for: WAITS_FOR[status] ?? null };
 }
 
-const WAITS_FOR: Readonly<Record<string, RunState['waiting_for']>> = {
+export const WAITS_FOR: Readonly<Record<string, RunState['waiting_for']>> = {
   idle: 'user',
   waiting: 'confirmation',
 };

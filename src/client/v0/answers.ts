@@ -9,7 +9,7 @@ import {
   refuseOtherAction,
   waitsForConfirmation,
 } from '../shared/confirmation.ts';
-import { reasonOf } from '../http/answer.ts';
+import { errorBy, reasonOf } from '../http/answer.ts';
 import type { Links } from '../shared/links.ts';
 import { untilEffect, type LateChange } from '../shared/quirks/late-effect.ts';
 import type { ConfirmationAnswer, OutgoingMessage, RunStart } from '../shared/server.ts';
@@ -58,11 +58,8 @@ export async function answerV0(
   const info = await getRunningV0(links, id, `resume it with: acs conv confirm ${id} --resume`);
   const answered = await pendingOf(links, info);
   refuseOtherAction(id, answered, answer.action_id);
-  const change = await agentStateChange(
-    links,
-    info,
-    decision === 'accept' ? 'user_confirmed' : 'user_rejected',
-  );
+  const state = decision === 'accept' ? 'user_confirmed' : 'user_rejected';
+  const change = await agentStateChange(links, info, state);
   await answerUntilTaken(links, id, { decision, answered }, change);
   return answered;
 }
@@ -76,13 +73,9 @@ export async function runV0(links: Links, id: string): Promise<RunStart> {
     return 'already-running';
   // A restarted agent accepts a change to `running`, and takes no step.
   if (agentState === 'awaiting_user_input') {
-    throw new AppError(
-      'needs-input',
-      'the agent waits for a message; on V0 only a message continues the run',
-      {
-        hint: `send a message: acs conv send ${id} …`,
-      },
-    );
+    const message = 'the agent waits for a message; on V0 only a message continues the run';
+    const hint = `send a message: acs conv send ${id} …`;
+    throw new AppError('needs-input', message, { hint });
   }
   const change = await agentStateChange(links, info, 'running');
   const effect = await untilEffect(links, {
@@ -114,8 +107,7 @@ async function agentStateChange(
       if (state === 'running' && agentState === 'running') return 'needless';
       if (state === 'running' && agentState === WAITING)
         throw waitsForConfirmation(info.conversation_id);
-      const message = `the server refuses this: ${reasonOf(answer)}`;
-      throw new AppError('conflict', message, { status: 409, request: answer.request });
+      throw errorBy(answer, 'conflict', `the server refuses this: ${reasonOf(answer)}`);
     },
     async isVisible() {
       for await (const event of eventsV0(links, info, newest + 1))
@@ -140,9 +132,5 @@ export async function sendV0(links: Links, id: string, message: OutgoingMessage)
   if (answer.status !== 409) return;
   if ((await readNews(links, info)).agentState === WAITING)
     throw waitsForConfirmation(info.conversation_id);
-  const { status, request } = answer;
-  throw new AppError('conflict', `the server refuses this message: ${reasonOf(answer)}`, {
-    status,
-    request,
-  });
+  throw errorBy(answer, 'conflict', `the server refuses this message: ${reasonOf(answer)}`);
 }

@@ -1,11 +1,9 @@
 import { isNotFound, nullIf } from '../../base/errors.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
-import type { FileLines } from '../../domain/patch.ts';
-import { parseTime } from '../../base/text/time.ts';
+import { earlierThan } from '../../base/text/time.ts';
 import { readThroughOutage } from '../../runs/poll.ts';
 import { readGitChanges, readGitDiff } from '../../protocol/agent-server/records.ts';
 import { isRecord } from '../../protocol/shape.ts';
-import type { EventRecordV0 } from '../../protocol/v0/records.ts';
 import { changeOverV0, removeOrRead } from '../shared/change-routes.ts';
 import { diffFromFiles } from '../shared/diff-from-files.ts';
 import { errorBy, reasonOf, statusError } from '../http/answer.ts';
@@ -75,19 +73,16 @@ export function createConversationsV0(links: Links, list: Conversations['list'])
     send: (to, message) => sendV0(links, idOf(to), message),
     pending: (id) => pendingV0(links, id),
     answer: (id, answer) => answerV0(links, id, answer),
-    checkAnswer: (id, answer) => checkAnswerV0(id, answer),
+    checkAnswer: checkAnswerV0,
     run: (id) => runV0(links, id),
     async startSandbox(id) {
       const call = { path: `${pathOfV0(id)}/start`, body: {}, accept: [404, 409, 410] };
       const answer = await app.request({ ...call, method: 'POST', safe: 'idempotent' });
       if (answer.status === 404) throw noConversation(id);
       if (answer.status < 400) return;
-      throw errorBy(
-        answer,
-        'conflict',
-        `conversation ${id} cannot be started: ${reasonOf(answer)}`,
-        { hint: `its events stay readable: acs conv events ${id}` },
-      );
+      const message = `conversation ${id} cannot be started: ${reasonOf(answer)}`;
+      const hint = `its events stay readable: acs conv events ${id}`;
+      throw errorBy(answer, 'conflict', message, { hint });
     },
     untilStored: () => Promise.resolve(),
     async stop(id) {
@@ -95,7 +90,11 @@ export function createConversationsV0(links: Links, list: Conversations['list'])
       await app.request({ method: 'POST', path: `${pathOfV0(id)}/stop`, safe: 'idempotent' });
     },
     diff: (id, options) => diffV0(links, id, options),
-    changedFiles: (of) => changedFilesV0(links, idOf(of)),
+    /** The server returns lines for one file a request. */
+    async changedFiles(of) {
+      const { changes } = await workspaceV0(links, idOf(of));
+      return (await changes()).map(({ path }) => ({ path, added: null, removed: null }));
+    },
     folder: () => Promise.resolve(null),
     storedPatch: (id) => storedPatch(links, id),
     removeWorktree: () => Promise.reject(noWorktrees()),
@@ -123,12 +122,10 @@ async function* queriedPages(
   query: EventQuery,
 ): AsyncGenerator<ConversationEvent[], void, void> {
   const info = await getConversationV0(links, id);
-  const sinceMs = parseTime(query.since ?? null);
+  const isBefore = earlierThan(query.since);
   let left = query.limit ?? Infinity;
   if (left <= 0) return;
   const isBackward = query.order === 'newest-first';
-  const isBefore = (event: EventRecordV0) =>
-    sinceMs !== null && (parseTime(event.timestamp) ?? Infinity) < sinceMs;
   for await (const page of eventPagesV0(links, info, isBackward ? null : 0)) {
     const events = page
       .filter((event) => !isBefore(event))
@@ -138,12 +135,6 @@ async function* queriedPages(
     left -= events.length;
     if (left <= 0 || (isBackward && page.some(isBefore))) return;
   }
-}
-
-/** The server returns lines for one file a request. */
-async function changedFilesV0(links: Links, id: string): Promise<FileLines[]> {
-  const { changes } = await workspaceV0(links, id);
-  return (await changes()).map(({ path }) => ({ path, added: null, removed: null }));
 }
 
 async function workspaceV0(links: Links, id: string) {

@@ -1,7 +1,7 @@
 import type { ConversationInfo, EventRecordV0 } from '../../protocol/v0/records.ts';
 import type { FollowItem, FollowOptions, FollowSource } from '../../runs/follow-source.ts';
 import { follow } from '../../runs/follower.ts';
-import { parseTime } from '../../base/text/time.ts';
+import { earlierThan } from '../../base/text/time.ts';
 import { normalId } from '../../domain/ids.ts';
 import type { Links } from '../shared/links.ts';
 import { eventsV0, getConversationV0 } from './calls.ts';
@@ -19,9 +19,7 @@ export function followV0(
   let firstNew: number | null = null;
   const waiting: EventRecordV0[] = [];
   const reader = new NewsReader(links, (event) => waiting.push(event));
-  const sinceMs = parseTime(options.since ?? null);
-  const isBefore = (event: EventRecordV0) =>
-    sinceMs !== null && (parseTime(event.timestamp) ?? Infinity) < sinceMs;
+  const isBefore = earlierThan(options.since);
   const sourceEvent = (event: EventRecordV0) => ({
     id: String(event.id),
     timestamp: event.timestamp,

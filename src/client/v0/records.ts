@@ -10,6 +10,7 @@ import {
 import { normalizeTime } from '../../base/text/time.ts';
 import type { ConversationInfo } from '../../protocol/v0/records.ts';
 import { hasEnded } from '../../runs/status.ts';
+import { WAITS_FOR } from '../agent-server/state.ts';
 import { normalId } from '../../domain/ids.ts';
 import { webUrl, type Links } from '../shared/links.ts';
 
@@ -21,12 +22,13 @@ export interface RunNews {
   tokens: { input: number; output: number } | null;
 }
 
-const SANDBOX: Record<string, SandboxStatus> = {
-  STARTING: 'starting',
-  RUNNING: 'running',
-  STOPPED: 'paused',
-  ERROR: 'error',
-  ARCHIVED: 'missing',
+/** What the status of a record says of the conversation and of its sandbox. */
+const RECORDS: Record<string, { status: ConversationStatus; sandbox: SandboxStatus }> = {
+  STARTING: { status: 'starting', sandbox: 'starting' },
+  RUNNING: { status: 'running', sandbox: 'running' },
+  STOPPED: { status: 'stopped', sandbox: 'paused' },
+  ARCHIVED: { status: 'archived', sandbox: 'missing' },
+  ERROR: { status: 'failed', sandbox: 'error' },
 };
 
 const AGENT_STATES: Record<string, ConversationStatus> = {
@@ -43,20 +45,6 @@ const AGENT_STATES: Record<string, ConversationStatus> = {
   finished: 'finished',
   rejected: 'failed',
   error: 'failed',
-};
-
-const WAITS_FOR: Record<string, RunState['waiting_for']> = {
-  user_rejected: 'user',
-  awaiting_user_input: 'user',
-  awaiting_user_confirmation: 'confirmation',
-};
-
-const RECORDS: Record<string, ConversationStatus> = {
-  STARTING: 'starting',
-  RUNNING: 'running',
-  STOPPED: 'stopped',
-  ARCHIVED: 'archived',
-  ERROR: 'failed',
 };
 
 export function toConversationV0(
@@ -76,7 +64,7 @@ export function toConversationV0(
     waiting_for,
     dialect: 'v0',
     sandbox_id: info.local_sandbox_id,
-    sandbox_status: SANDBOX[info.status.toUpperCase()] ?? null,
+    sandbox_status: RECORDS[info.status.toUpperCase()]?.sandbox ?? null,
     repository: info.selected_repository,
     branch: info.selected_branch,
     git_provider: info.git_provider,
@@ -91,14 +79,14 @@ export function toConversationV0(
 /** Failures show in the newest agent state only (interface 3.4). */
 function runStateV0(recordStatus: string, agentState: string | null, answered: boolean): RunState {
   const record = recordStatus.toUpperCase();
-  const status = RECORDS[record] ?? (`unknown(${recordStatus.toLowerCase()})` as const);
+  const status = RECORDS[record]?.status ?? (`unknown(${recordStatus.toLowerCase()})` as const);
   if (agentState === null) return { status, waiting_for: null };
-  let ofAgent = AGENT_STATES[agentState] ?? (`unknown(${agentState})` as const);
+  const own = AGENT_STATES[agentState] ?? (`unknown(${agentState})` as const);
   // An agent that answers in text ends in this state.
-  if (agentState === 'awaiting_user_input' && answered) ofAgent = 'finished';
+  const ofAgent = agentState === 'awaiting_user_input' && answered ? 'finished' : own;
   const isEnd = ['STOPPED', 'ARCHIVED'].includes(record) && hasEnded(ofAgent);
   return record === 'RUNNING' || isEnd
-    ? { status: ofAgent, waiting_for: WAITS_FOR[agentState] ?? null }
+    ? { status: ofAgent, waiting_for: WAITS_FOR[own] ?? null }
     : { status, waiting_for: null };
 }
 

@@ -54,15 +54,17 @@ function refuseWhatV0Lacks(request: NewConversation): void {
   const missing = Object.keys(request.body)
     .filter((name) => !['suggested_task', 'create_microagent'].includes(name))
     .map((name) => `--body with ${name}`);
-  if (request.model !== null)
-    missing.push('--model (set it for all with: acs settings set llm_model=…)');
-  if (request.spec_id !== null) missing.push('--spec');
-  if (request.sandbox_id !== null) missing.push('--sandbox');
-  if (Object.keys(request.secrets).length > 0) missing.push('--secret');
-  if (request.changes != null) missing.push('--with-changes');
-  if (request.dependencies === false) missing.push('--no-dependencies');
-  if (request.confirm !== null)
-    missing.push('--confirm (set it for all with: acs settings set confirmation_mode=true)');
+  const lacking: Record<string, boolean> = {
+    '--model (set it for all with: acs settings set llm_model=…)': request.model !== null,
+    '--spec': request.spec_id !== null,
+    '--sandbox': request.sandbox_id !== null,
+    '--secret': Object.keys(request.secrets).length > 0,
+    '--with-changes': request.changes != null,
+    '--no-dependencies': request.dependencies === false,
+    '--confirm (set it for all with: acs settings set confirmation_mode=true)':
+      request.confirm !== null,
+  };
+  missing.push(...Object.keys(lacking).filter((flag) => lacking[flag]));
   if (missing.length > 0)
     throw new AppError(
       'unsupported',
@@ -96,11 +98,6 @@ async function sendStart(
       ? `look for it: acs conv list\nstop it: acs conv stop <id>`
       : `see: acs conv show ${asked}\nstop it: acs conv stop ${asked}`;
   const hint = `it was sent at ${sentAt}\n${steps}`;
-  const orAborted = <T>(work: Promise<T>) =>
-    work.catch((error: unknown) => {
-      if (!links.signal.aborted) throw error;
-      throw abortedStart(links, error, delivery, { hint, data: { conversation_id: asked } });
-    });
   const post = async () => {
     const answer = await links.app.request({
       method: 'POST',
@@ -116,10 +113,12 @@ async function sendStart(
     );
   };
   try {
-    return await orAborted(post());
+    return await post().catch(async (error: unknown) => {
+      if (links.signal.aborted || !isOfKind('unknown-outcome')(error)) throw error;
+      return await lostStart(links, asked, sentAt, error);
+    });
   } catch (error) {
-    if (links.signal.aborted || !isOfKind('unknown-outcome')(error)) throw error;
-    return await orAborted(lostStart(links, asked, sentAt, error));
+    throw abortedStart(links, error, delivery, { hint, data: { conversation_id: asked } });
   }
 }
 

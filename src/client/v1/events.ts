@@ -2,7 +2,7 @@
 import { isOfKind, type AppError } from '../../base/errors.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { byId, eachItem, eachPage } from '../../domain/pages.ts';
-import { parseTime } from '../../base/text/time.ts';
+import { earlierThan } from '../../base/text/time.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import { hasEnded } from '../../runs/status.ts';
 import type { AgentClient } from '../agent-server/client.ts';
@@ -115,10 +115,8 @@ export async function* eventRecords(
 const isUnanswered = isOfKind('not-found', 'network', 'server', 'auth', 'unsupported');
 
 async function* copyPages(links: Links, id: string, { order, since }: RecordQuery): Pages {
-  const sinceMs = parseTime(since ?? null);
+  const isEarlier = earlierThan(since);
   const fetchPage = filteredSearch(links, id, { order, since });
   for await (const page of eachPage(byId, fetchPage, { ahead: 'next' }))
-    yield sinceMs === null
-      ? page
-      : page.filter((event) => (parseTime(event.timestamp) ?? Infinity) >= sinceMs);
+    yield page.filter((event) => !isEarlier(event));
 }
