@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
 import { run } from './cli/run.ts';
 import { clockFrom } from './base/clock.ts';
-import type { InputStream, OutputStream } from './commands/context.ts';
+import type { InputStream, OutputStream } from './base/streams.ts';
 import { AppError, READER_GONE } from './base/errors.ts';
 import { KEY_VARIABLES } from './base/text/secret-names.ts';
 import { createContext } from './cli/create-context.ts';

@@ -1,6 +1,7 @@
 import { execFile, type ChildProcess } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
-import { statFields } from './process.ts';
+import { promisify } from 'node:util';
+import { sendSignal, statFields } from './process.ts';
 
 /**
  * Ends the processes below `child` as well, but those that left the tree before. A process group
@@ -13,9 +14,7 @@ export async function endTree(child: ChildProcess): Promise<void> {
   const tree = new Set([child.pid]);
   for (const parent of tree)
     for (const [pid, parentOfPid] of parents) if (parentOfPid === parent) tree.add(pid);
-  const below = [...tree].slice(1).map(String);
-  // The shell has `kill` built in; a program of that name is missing on small systems.
-  if (below.length > 0) await run('sh', ['-c', 'kill -KILL "$@"', 'sh', ...below]);
+  for (const pid of [...tree].slice(1)) sendSignal(pid, 'SIGKILL');
   child.kill('SIGKILL');
 }
 
@@ -24,15 +23,10 @@ async function parentsByPid(): Promise<[pid: number, parent: number | undefined]
   const names = await readdir('/proc').catch(() => []);
   const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);
   if (pids.length > 0) return pids.map((pid) => [pid, Number(statFields(pid)?.[1])]);
-  const lines = (await run('ps', ['-A', '-o', 'pid=,ppid='])).trim().split('\n');
-  return lines.map((line) => {
+  const list = promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid='], { timeout: 2_000 });
+  const { stdout } = await list.catch(() => ({ stdout: '' }));
+  return stdout.split('\n').map((line) => {
     const [pid = 0, parent] = line.trim().split(/\s+/).map(Number);
     return [pid, parent];
-  });
-}
-
-async function run(program: string, args: readonly string[]): Promise<string> {
-  return await new Promise((resolve) => {
-    execFile(program, args, { timeout: 2_000 }, (error, stdout) => resolve(error ? '' : stdout));
   });
 }

@@ -137,6 +137,16 @@ const PROBLEMS: Readonly<Record<string, FileProblem>> = {
   EMFILE: { reason: 'too many files are open', hint: 'raise the limit of open files: ulimit -n' },
 };
 
+export const NO_FOLDER: FileProblem = {
+  reason: 'its folder does not exist',
+  hint: 'create the folder, or choose another one',
+};
+
+export function cannotWrite(file: string, problem: FileProblem, cause?: unknown): AppError {
+  const { reason, hint } = problem;
+  return new AppError('config', `cannot write ${file}: ${reason}`, { hint, cause });
+}
+
 export function fileProblem(error: unknown): FileProblem {
   const { code = 'unknown error' } = (error ?? {}) as { code?: string };
   return (

@@ -88,10 +88,7 @@ const WITHOUT: Readonly<Record<string, string>> = {
 };
 
 /** An environment without filters and drivers. `names`: from `git config --list --name-only`. */
-export function withoutPrograms<E extends Readonly<Record<string, string | undefined>>>(
-  names: string,
-  env: E,
-) {
+export function withoutPrograms<E extends NodeJS.ProcessEnv>(names: string, env: E) {
   const keys = new Set(
     names.match(/^(?:filter|merge)\..+\.(?:clean|smudge|process|required|driver)$/gm),
   );

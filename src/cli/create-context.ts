@@ -13,7 +13,7 @@ import { DEFAULT_GLOBALS } from './global-options.ts';
 import { Emitter } from '../output/emit.ts';
 import { errorText } from '../output/render.ts';
 import { noticeLine, warningLine } from '../base/text/notice.ts';
-import { paletteFor } from '../terminal/palette.ts';
+import { isCi, paletteFor } from '../terminal/palette.ts';
 import { KEY_VARIABLES, withoutKeys } from '../base/text/secret-names.ts';
 import { createSecretKeeper, type SecretKeeper } from '../base/text/redact.ts';
 import { once } from '../base/once.ts';
@@ -68,8 +68,6 @@ export function createContext(platform: Platform): ProgramContext {
 /** -q: ids on stdout, errors on stderr, and nothing else but questions. */
 const isQuiet = (globals: GlobalOptions): boolean => globals.format === 'id';
 
-const isCi = ({ env }: Platform): boolean => !['', 'false'].includes(env.CI ?? '');
-
 function messagesOf(
   { io: { stderr }, env }: Platform,
   globals: () => GlobalOptions,
@@ -85,7 +83,7 @@ function messagesOf(
     async warn(text) {
       const { format, color } = globals();
       if (isQuiet(globals())) return;
-      const colors = await paletteFor({ isTTY: stderr.isTTY, env, color });
+      const colors = await paletteFor(stderr, env, color);
       await stderr.write(warningLine(secrets.text(text), format, colors, columns()));
     },
   };
@@ -95,7 +93,7 @@ function outputOf({ platform, globals, secrets }: Parts): Emitter {
   const { io, env, cwd, clock, signal } = platform;
   const { color, pager, input } = globals();
   // A pager waits for keys, as a prompt does.
-  const mayPage = pager === 'auto' && input === 'allowed' && !isCi(platform) && env.TERM !== 'dumb';
+  const mayPage = pager === 'auto' && input === 'allowed' && !isCi(env) && env.TERM !== 'dumb';
   const page = async (text: string): Promise<void> => {
     const { page } = await import('../terminal/pager.ts');
     await page(text, { stdout: io.stdout, env, platform: platform.platform, ignoreInterrupts });
@@ -106,44 +104,40 @@ function outputOf({ platform, globals, secrets }: Parts): Emitter {
     jq: { file: `${platform.root}/dist/jq.js`, signal },
     cwd,
     now: () => clock.now(),
-    palette: () => paletteFor({ isTTY: io.stdout.isTTY, env, color }),
+    palette: () => paletteFor(io.stdout, env, color),
     redact: secrets.text,
     isRedacted: secrets.isRedacted,
-    ...(mayPage && { page }),
+    page: mayPage ? page : undefined,
   });
 }
 
 function terminalOf({ platform, globals, secrets }: Parts): Terminal {
   const { io, env, signal } = platform;
-  const offTerminal = !io.stdin.isTTY || !io.stderr.isTTY || isCi(platform);
+  const offTerminal = !io.stdin.isTTY || !io.stderr.isTTY || isCi(env);
   const terminal: Terminal = {
     io,
     offTerminal,
     get interactive() {
       return !offTerminal && globals().input === 'allowed';
     },
-    palette: () => paletteFor({ isTTY: io.stderr.isTTY, env, color: globals().color }),
+    palette: () => paletteFor(io.stderr, env, globals().color),
     async quietError(text) {
-      if (isQuiet(globals()))
-        await io.stderr.write(
-          errorText(new AppError('failed', text), 'id', { redact: secrets.text }),
-        );
+      const shown = errorText(new AppError('failed', text), 'id', { redact: secrets.text });
+      if (isQuiet(globals())) await io.stderr.write(shown);
     },
     keepSecret: secrets.keep,
     redact: secrets.text,
     async progress(text, elsewhere, above) {
-      const { createProgress, NOTHING } = await import('../terminal/progress.ts');
-      if (isQuiet(globals())) return NOTHING;
+      const { createProgress } = await import('../terminal/progress.ts');
       const watch = watchTerminal;
       return createProgress({ io, env, globals: globals(), signal, watch, text, elsewhere, above });
     },
     async screen(lines, status) {
       const { StatusLine } = await import('../terminal/status-line.ts');
-      const colors = { isTTY: io.stdout.isTTY, env, color: globals().color };
       return new StatusLine({
         // The lines are data.
         io: { stderr: io.stdout, stdout: io.stderr },
-        palette: await paletteFor(colors),
+        palette: await paletteFor(io.stdout, env, globals().color),
         text: status,
         above: lines,
         signal,
@@ -177,30 +171,29 @@ function terminalOf({ platform, globals, secrets }: Parts): Terminal {
   return terminal;
 }
 
-function gitOf(platform: Platform): Git {
-  const { signal, cwd } = platform;
-  const env = withoutKeys(platform.env);
+function gitOf({ env, signal, cwd }: Platform): Git {
+  const options = { env: withoutKeys(env), signal };
   const load = () => import('../local/checkout/index.ts');
   return {
-    checkout: async (dir = cwd) => await (await load()).readCheckout(dir, { env, signal }),
+    checkout: async (dir = cwd) => await (await load()).readCheckout(dir, options),
     readRepository: async (text) => (await load()).parseRepository(text),
     branchOnRemote: async (remote, branch, dir = cwd) =>
-      await (await load()).branchOnRemote(remote, branch, { cwd: dir, env, signal }),
+      await (await load()).branchOnRemote(remote, branch, { ...options, cwd: dir }),
     branchCommit: async (branch, dir) =>
-      await (await load()).branchCommit(branch, { cwd: dir, env, signal }),
-    localBranches: async () => await (await load()).localBranches({ cwd, env, signal }),
-    prove: async (dir) => await (await load()).writeProof({ cwd: dir, env, signal }),
+      await (await load()).branchCommit(branch, { ...options, cwd: dir }),
+    localBranches: async () => await (await load()).localBranches({ ...options, cwd }),
+    prove: async (dir) => await (await load()).writeProof({ ...options, cwd: dir }),
     async retriever() {
       const { Retriever } = await import('../local/checkout/pull.ts');
-      return new Retriever({ env, signal });
+      return new Retriever(options);
     },
     async uncommitted(dir) {
       const { listUncommitted } = await import('../local/checkout/snapshot.ts');
-      return await listUncommitted(dir, { env, signal });
+      return await listUncommitted(dir, options);
     },
     async snapshot(checkout, names) {
       const { snapshot } = await import('../local/checkout/snapshot.ts');
-      return await snapshot(checkout, names, { env, signal });
+      return await snapshot(checkout, names, options);
     },
   };
 }
@@ -208,12 +201,9 @@ function gitOf(platform: Platform): Git {
 function profilesOf({ platform, notice }: Parts): Profiles {
   return {
     store: once(async () => {
-      const { openProfileStore } = await import('../local/profiles/store.ts');
+      const { ProfileStore } = await import('../local/profiles/store.ts');
       const hasModes = platform.platform !== 'win32';
-      return openProfileStore({
-        configDir: configDirectory(platform),
-        ...(hasModes && { notice }),
-      });
+      return new ProfileStore(configDirectory(platform), hasModes ? notice : null);
     }),
     async readKey(from) {
       const { fetchKey } = await import('../local/profiles/key.ts');
@@ -229,10 +219,10 @@ function localOf({ platform, notice }: Parts): Local {
     cwd,
     home,
     service: once(async () => {
-      const { createLocalService } = await import('./create-context/local-service.ts');
+      const { LocalService } = await import('./create-context/local-service.ts');
       const log = (line: string) => void notice(line).catch(() => undefined);
       const version = ACS_VERSION;
-      return await createLocalService({ ...platform, env: withoutKeys(env), version, log });
+      return new LocalService({ ...platform, env: withoutKeys(env), version, log });
     }),
     machine: () => ({
       root: platform.root,

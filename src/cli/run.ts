@@ -11,6 +11,7 @@ import {
   type DryRunRequest,
   type ErrorKind,
 } from '../base/errors.ts';
+import { isForPrograms } from '../base/text/notice.ts';
 import { declareRoot, guessFormat, readGlobalOptions } from './global-options.ts';
 
 declare const ACS_VERSION: string;
@@ -128,7 +129,7 @@ async function printRequests(
   { out, globals: { format } }: ProgramContext,
   requests: readonly DryRunRequest[],
 ): Promise<void> {
-  if (format === 'json' || format === 'ndjson') await out.documents([{ dry_run: true, requests }]);
+  if (isForPrograms(format)) await out.documents([{ dry_run: true, requests }]);
   else {
     const texts = requests.map(({ method, url, body }) =>
       body == null ? `${method} ${url}\n` : `${method} ${url}\n${JSON.stringify(body, null, 2)}\n`,

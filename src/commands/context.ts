@@ -3,6 +3,7 @@ import type { BranchOnRemote, Checkout, RepositoryChoice } from '../local/checko
 import type { Retriever } from '../local/checkout/pull.ts';
 import type { UncommittedFile } from '../local/checkout/snapshot.ts';
 import type { Clock } from '../base/clock.ts';
+import type { Io } from '../base/streams.ts';
 import type { Emitter } from '../output/emit.ts';
 import type { ProfileStore } from '../local/profiles/store.ts';
 import type { NewKey, ResolvedTarget, TargetPlan } from '../local/profiles/resolve.ts';
@@ -16,32 +17,6 @@ import type { Prompt } from '../terminal/prompt.ts';
 import type { Screen } from '../terminal/status-line.ts';
 import type { LocalService } from '../cli/create-context/local-service.ts';
 import type { Palette } from '../base/text/notice.ts';
-
-export interface OutputStream {
-  /** Resolves when the stream has taken the bytes; rejects (141) when the reader is gone. */
-  write(chunk: string | Uint8Array): Promise<void>;
-  readonly isTTY: boolean;
-  /** Columns of a terminal; undefined elsewhere. */
-  readonly columns: number | undefined;
-  readonly rows?: number | undefined;
-  onResize?(listener: () => void): () => void;
-}
-
-export interface InputStream {
-  readonly isTTY: boolean;
-  /** A pipe or a file, as after `|` and `<` in a shell; whether it has bytes is not known. */
-  readonly isPiped?: boolean;
-  /** Throws `usage` on a second reader. */
-  readAll(limitBytes?: number): Promise<Uint8Array>;
-  readonly raw: NodeJS.ReadableStream;
-  rawMode?(): () => void;
-}
-
-export interface Io {
-  stdin: InputStream;
-  stdout: OutputStream;
-  stderr: OutputStream;
-}
 
 export type Format = 'table' | 'tsv' | 'json' | 'ndjson' | 'id';
 
@@ -170,7 +145,7 @@ export interface Servers {
 }
 
 export interface Local {
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
   readonly home: string;
   service(): Promise<LocalService>;
@@ -204,7 +179,7 @@ export interface Platform {
   /** Folder of the package, where bin/ and dist/ are. */
   root: string;
   io: Io;
-  env: Readonly<Record<string, string | undefined>>;
+  env: NodeJS.ProcessEnv;
   cwd: string;
   home: string;
   platform: string;

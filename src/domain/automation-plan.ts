@@ -17,15 +17,11 @@ export interface Difference {
   after: unknown;
 }
 
-export type Step =
-  | { action: 'create'; file: AutomationFile; seen: null; differences: Difference[] }
-  | {
-      action: 'update' | 'recreate' | 'keep';
-      file: AutomationFile;
-      seen: Automation;
-      differences: Difference[];
-    }
-  | { action: 'delete'; file: null; seen: Automation; differences: Difference[] };
+export type Step = { differences: Difference[] } & (
+  | { action: 'create'; file: AutomationFile; seen: null }
+  | { action: 'update' | 'recreate' | 'keep'; file: AutomationFile; seen: Automation }
+  | { action: 'delete'; file: null; seen: Automation }
+);
 
 const OWN = 'acs/';
 const TEMPLATE_ID_MAX = 100;
@@ -158,7 +154,6 @@ function findFor(
   });
 }
 
-/** `fixed`: what the server takes at the creation only. */
 function compare({ kind, body }: AutomationDraft, seen: Automation) {
   const { definition, template } = seen;
   const patch = Object.entries(body).flatMap(([field, after]): Difference[] => {

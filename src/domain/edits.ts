@@ -84,7 +84,7 @@ export class EditLog {
 
 const AS_NEW = 'the previous content is unknown; shown as a new file';
 
-function sidesOf({ before, after }: Edit): FileSides {
+export function sidesOf({ before, after }: Edit): FileSides {
   return { original: before ?? null, modified: after ?? null };
 }
 

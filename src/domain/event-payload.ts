@@ -38,7 +38,7 @@ const errorText: ReadText = (payload) =>
   labelled(textAt(payload, 'code'), lineAt(payload, 'detail'));
 
 /** Keys are kinds (interface 7.2, 7.6). */
-const TEXTS: ReadonlyMap<string, ReadText> = new Map<string, ReadText>([
+const TEXTS = new Map<string, ReadText>([
   ['MessageEvent', (payload) => contentText(member(payload, 'llm_message', 'content'))],
   ['ActionEvent', actionText],
   ['ObservationEvent', observationText],
@@ -160,7 +160,7 @@ type Payload = Pick<ConversationEvent, 'payload'>;
 
 export type EventShape = 'message' | 'command' | 'finish' | 'output' | 'error' | 'action' | 'other';
 
-const SHAPES: ReadonlyMap<string, EventShape> = new Map<string, EventShape>([
+const SHAPES = new Map<string, EventShape>([
   ['MessageEvent', 'message'],
   ['ConversationErrorEvent', 'error'],
   ['ServerErrorEvent', 'error'],
@@ -186,7 +186,7 @@ export function shapeOf({
   source,
 }: Pick<ConversationEvent, 'kind' | 'text' | 'payload' | 'source'>): EventShape {
   // A server, or a hook of it, writes messages to the model too.
-  if (kind === 'MessageEvent' && (source === 'environment' || source === 'hook')) return 'other';
+  if (kind === 'MessageEvent' && ['environment', 'hook'].includes(source ?? '')) return 'other';
   const shape = SHAPES.get(kind);
   if (shape !== undefined) return shape;
   if (kind === 'ActionEvent') {
@@ -223,19 +223,19 @@ export function statusWordOf({
   return (textAt(payload, 'value') || textAt(payload, 'extras', 'agent_state')).toLowerCase();
 }
 
+const CONTENT_PATHS = [
+  ['llm_message', 'content'],
+  ['observation', 'content'],
+  ['action', 'message'],
+  ['args', 'final_thought'],
+  ['args', 'content'],
+  ['system_prompt', 'text'],
+  ['content'],
+];
+
 export function fullText({ payload }: Payload): string {
-  const candidates = [
-    member(payload, 'llm_message', 'content'),
-    member(payload, 'observation', 'content'),
-    member(payload, 'action', 'message'),
-    member(payload, 'args', 'final_thought'),
-    member(payload, 'args', 'content'),
-    member(payload, 'system_prompt', 'text'),
-    payload['content'],
-  ];
-  return (
-    candidates.map((content) => contentTexts(content).join('\n')).find((text) => text !== '') ?? ''
-  );
+  const texts = CONTENT_PATHS.map((path) => contentTexts(member(payload, ...path)).join('\n'));
+  return texts.find((text) => text !== '') ?? '';
 }
 
 export function thoughtOf({ payload }: Payload): string {

@@ -52,7 +52,7 @@ export function readSandboxWord(text: string): IdWord | null {
   const segments = text.split(/[/?&=#]+/).slice(2);
   const parts = isUrl ? segments.reverse() : [text];
   const ids = parts
-    .flatMap((part) => [part, normalizeId(part) ?? part])
+    .flatMap((part) => [part, normalId(part)])
     .filter((word) => /^[\w.-]{16,}$/.test(word));
   if (isUrl && ids.length === 0) return null;
   return { ids: [...new Set(ids)], prefix: isUrl ? null : text };

@@ -8,7 +8,6 @@ export interface ChangedFile {
   removed: number | null;
 }
 
-/** What a file gained and lost. */
 export type FileLines = Omit<ChangedFile, 'status'>;
 
 export function changedFiles({

@@ -31,8 +31,7 @@ export interface SettingsChange {
 /** V1 servers list further ones, named by their dotted path. */
 export interface SettingsField
   extends
-    Pick<Setting, 'name' | 'type' | 'description' | 'default' | 'nullable' | 'secret' | 'path'>,
-    Pick<Setting, 'choices' | 'minimum'>,
+    Omit<Setting, 'keptByNull' | 'servers' | 'internal'>,
     Partial<Pick<Setting, 'keptByNull'>> {
   /** In words that follow the name; null: nothing is wrong. */
   check?: ((value: JsonValue) => string | null) | undefined;

@@ -1,7 +1,7 @@
 import path from 'node:path';
 
 export interface UserFolders {
-  env: Readonly<Record<string, string | undefined>>;
+  env: NodeJS.ProcessEnv;
   platform: string;
   home: string;
 }

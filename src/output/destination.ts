@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, open, readlink, realpath, rename, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
-import { AppError, fileProblem } from '../base/errors.ts';
+import { cannotWrite, fileProblem, NO_FOLDER } from '../base/errors.ts';
 
 interface OpenFile {
   handle: FileHandle;
@@ -18,10 +18,7 @@ export function fileDestination(file: string, cwd: string, mode = 0o666) {
       await work(await (opened ??= openFile(path.resolve(cwd, file), mode)));
     } catch (error) {
       const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-      const { reason, hint } = isMissing
-        ? { reason: 'its folder does not exist', hint: 'create the folder, or choose another one' }
-        : fileProblem(error);
-      throw new AppError('config', `cannot write ${file}: ${reason}`, { hint, cause: error });
+      throw cannotWrite(file, isMissing ? NO_FOLDER : fileProblem(error), error);
     }
   };
   return {

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import { AppError } from '../base/errors.ts';
+import { AppError, cannotWrite, NO_FOLDER } from '../base/errors.ts';
 import { jsonDocument, jsonLines, jsonList, mapStrings } from './json.ts';
 import { Sink, type SinkOptions } from './sink.ts';
 import { exactCell, renderLines, renderPairs, renderTable, type Look } from './render.ts';
@@ -23,22 +23,19 @@ export type Format = (typeof FORMATS)[number];
 /** `document`: raw bytes, or JSON with --json. */
 export type OutputKind = 'list' | 'item' | 'bulk' | 'stream' | 'raw' | 'document';
 
-export interface EmitterSettings {
+export type OutputFlags = SinkOptions['globals'] & {
   format?: Format;
   fields?: readonly string[];
-  jq?: string;
-  requestTimeoutMs?: number;
-  output?: string;
   mode?: 'live' | 'dry-run';
-}
+};
 
 interface EmitterOptions extends SinkOptions {
-  globals: EmitterSettings;
+  globals: OutputFlags;
   /** Colours of stdout; called only for tables and plain lines. */
-  palette?: () => Promise<Palette>;
-  redact?: (text: string) => string;
-  isRedacted?: (value: object) => boolean;
-  page?: (text: string) => Promise<void>;
+  palette: () => Promise<Palette>;
+  redact: (text: string) => string;
+  isRedacted: (value: object) => boolean;
+  page?: ((text: string) => Promise<void>) | undefined;
 }
 
 const UNKNOWN_COLUMNS = 80;
@@ -52,7 +49,7 @@ export class Emitter extends Sink {
   constructor(options: EmitterOptions) {
     super(options);
     this.#options = options;
-    this.#redact = options.redact ?? ((text) => text);
+    this.#redact = options.redact;
     this.#base = options.globals.format ?? (this.onTerminal ? 'table' : 'tsv');
   }
 
@@ -69,7 +66,7 @@ export class Emitter extends Sink {
 
   /** Throws `usage` for a format or field that the command does not have, before any request. */
   check<T>(view: View<T> | null, kind: OutputKind): void {
-    const { globals, cwd = '.' } = this.#options;
+    const { globals, cwd } = this.#options;
     checkFile(globals.output, cwd);
     checkFormat(view, kind, globals);
     this.#kind = kind;
@@ -191,7 +188,7 @@ export class Emitter extends Sink {
     const { globals, isRedacted } = this.#options;
     return items.map((item) => {
       const record = jsonRecord(view, item, globals.fields);
-      return isRedacted?.(item as object) ? record : this.redacted(record);
+      return isRedacted(item as object) ? record : this.redacted(record);
     });
   }
 
@@ -216,7 +213,7 @@ export class Emitter extends Sink {
     return {
       width: this.onTerminal ? io.stdout.columns || UNKNOWN_COLUMNS : Infinity,
       // On a pipe there are colours only with FORCE_COLOR (for `less -R`), in a file never.
-      palette: this.target === 'stdout' && palette ? await palette() : NO_COLORS,
+      palette: this.target === 'stdout' ? await palette() : NO_COLORS,
       nowMs: now(),
     };
   }
@@ -242,7 +239,7 @@ const REFUSED_FORMATS: Partial<Record<OutputKind, readonly Format[]>> = {
 function checkFormat<T>(
   view: View<T> | null,
   kind: OutputKind,
-  { format, fields, jq }: EmitterSettings,
+  { format, fields, jq }: OutputFlags,
 ): void {
   const isRaw = RAW.has(kind);
   if (format && REFUSED_FORMATS[kind]?.includes(format)) {
@@ -273,16 +270,15 @@ function checkFile(output: string | undefined, cwd: string): void {
     });
   }
   const file = path.resolve(cwd, output);
-  const [isFolder, hasFolder] = [file, path.dirname(file)].map((name) => {
-    try {
-      return statSync(name).isDirectory();
-    } catch {
-      return false;
-    }
-  });
-  if (!isFolder && hasFolder) return;
-  const [reason, hint] = isFolder
-    ? ['it is a folder', 'name a file in it']
-    : ['its folder does not exist', 'create the folder, or choose another one'];
-  throw new AppError('config', `cannot write ${output}: ${reason}`, { hint });
+  if (isFolder(file))
+    throw cannotWrite(output, { reason: 'it is a folder', hint: 'name a file in it' });
+  if (!isFolder(path.dirname(file))) throw cannotWrite(output, NO_FOLDER);
+}
+
+function isFolder(name: string): boolean {
+  try {
+    return statSync(name).isDirectory();
+  } catch {
+    return false;
+  }
 }

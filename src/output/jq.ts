@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import type { Io } from '../base/streams.ts';
 import { AppError } from '../base/errors.ts';
 import { noticeLine } from '../base/text/notice.ts';
 import { jsonDocument } from './json.ts';
@@ -26,24 +27,29 @@ const MOST_INPUT = 256 * 1024 * 1024;
 const LONGEST_TIMER_MS = 2_000_000_000;
 const HINT = 'the command itself has succeeded; see its JSON: --json';
 
-interface JqOptions {
-  io: { stderr: { write(text: string): Promise<void> } };
+export interface JqOptions {
+  io: Pick<Io, 'stdout' | 'stderr'>;
   globals: { jq?: string; requestTimeoutMs?: number };
   /** The script of the thread, and what interrupts it. */
-  jq?: { file: string; signal: AbortSignal };
+  jq: { file: string; signal: AbortSignal };
   now: () => number;
+}
+
+interface JqTarget {
   onTerminal: boolean;
-  deadlineMs(): number;
-  print(text: string): Promise<void>;
+  deadlineMs: number;
+  raw(text: string): Promise<void>;
 }
 
 /** jq in a thread, which a signal or a deadline ends. */
 export class JqFilter {
   private readonly options: JqOptions;
+  private readonly target: JqTarget;
   private thread: Worker | null = null;
 
-  constructor(options: JqOptions) {
+  constructor(options: JqOptions, target: JqTarget) {
     this.options = options;
+    this.target = target;
   }
 
   /** Throws `usage` for an expression with an error of syntax. */
@@ -61,7 +67,7 @@ export class JqFilter {
       throw new AppError('failed', '--jq: the JSON is too large; use --format ndjson');
     const { stdout, stderr, exitCode } = await this.evaluate(Buffer.from(json).toString());
     const results = stdout.split('\n').filter((line) => line !== '');
-    await this.options.print(results.map((line) => this.textOfResult(line)).join(''));
+    await this.target.raw(results.map((line) => this.textOfResult(line)).join(''));
     if (exitCode !== 0) throw new AppError('failed', `--jq: ${firstLine(stderr)}`, { hint: HINT });
     if (stderr !== '') await this.options.io.stderr.write(noticeLine(`--jq: ${stderr}`, 'json'));
   }
@@ -73,20 +79,19 @@ export class JqFilter {
 
   private textOfResult(line: string): string {
     if (line.startsWith('"')) return `${JSON.parse(line) as string}\n`;
-    if (this.options.onTerminal && /^[[{]/.test(line)) return jsonDocument(JSON.parse(line));
+    if (this.target.onTerminal && /^[[{]/.test(line)) return jsonDocument(JSON.parse(line));
     return `${escapeJson(line)}\n`;
   }
 
   private async evaluate(input: string): Promise<JqAnswer> {
-    const { jq, globals, now, deadlineMs } = this.options;
-    if (jq === undefined) throw new AppError('internal', '--jq has no file to run');
-    const { signal } = jq;
-    const thread = (this.thread ??= startThread(jq.file));
+    const { globals, now } = this.options;
+    const { file, signal } = this.options.jq;
+    const thread = (this.thread ??= startThread(file));
     thread.ref();
     const { jq: expression = '.', requestTimeoutMs = 30_000 } = globals;
     thread.postMessage({ input, expression } satisfies JqQuestion);
     // The outcome is written near the deadline, or after it.
-    const limitMs = Math.min(requestTimeoutMs, Math.max(deadlineMs() - now(), 5_000));
+    const limitMs = Math.min(requestTimeoutMs, Math.max(this.target.deadlineMs - now(), 5_000));
     const ms = Math.min(limitMs, LONGEST_TIMER_MS);
     const late = AbortSignal.timeout(ms);
     // After a signal the outcome of the command is still written.

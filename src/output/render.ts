@@ -47,35 +47,25 @@ export function renderTable<T>(
   // A view names what matters most first.
   while (fitting.length > 1 && !fit('minimum')) fitting = fitting.slice(0, -1);
   const widths = sharedWidths(fitting, look.width);
-  const line = (
-    cellOf: (column: (typeof columns)[0], width: number) => string,
-    paint: (field: Field<T>, text: string) => string,
-  ) =>
-    fitting
-      .map((column, index) => {
-        const width = widths[index] ?? 0;
-        const cut = cellOf(column, width);
-        return paint(column.field, cut) + ' '.repeat(Math.max(0, width - widthOf(cut)));
+  const line = (cells: readonly LinePart[]): string =>
+    cells
+      .map(({ text, tone }, index) => {
+        const padding = ' '.repeat(Math.max(0, (widths[index] ?? 0) - widthOf(text)));
+        return (tone ? look.palette[tone](text) : text) + padding;
       })
       .join(' '.repeat(GAP))
       .trimEnd();
-  const rows = items.map((item, row) =>
-    line(
-      ({ field, cells }, width) => {
-        const cell = cells[row] ?? '';
-        return URL_CELL.test(cell) ? cell : truncate(cell, width, field.cut);
-      },
-      (field, cut) => {
-        const tone = cut === '' ? undefined : toneOf(field, shortCell(field, item, look.nowMs));
-        return tone ? look.palette[tone](cut) : cut;
-      },
-    ),
+  const headings = fitting.map(({ heading }, index): LinePart => {
+    return { text: truncate(heading, widths[index] ?? 0), tone: 'dim' };
+  });
+  const rows = items.map((_, row) =>
+    fitting.map(({ field, cells }, index): LinePart => {
+      const cell = cells[row] ?? '';
+      const text = URL_CELL.test(cell) ? cell : truncate(cell, widths[index] ?? 0, field.cut);
+      return { text, tone: text === '' ? undefined : toneOf(field, cell) };
+    }),
   );
-  const header = line(
-    ({ heading }, width) => truncate(heading, width),
-    (_, cut) => look.palette.dim(cut),
-  );
-  return `${[header, ...rows].join('\n')}\n`;
+  return `${[headings, ...rows].map(line).join('\n')}\n`;
 }
 
 function sharedWidths(
@@ -103,13 +93,8 @@ function sharedWidths(
 /** The shortest prefixes that can be typed back, all of one length. */
 export function shortenIds(ids: readonly string[]): string[] {
   const distinct = new Set(ids);
-  const longest = Math.max(0, ...ids.map((id) => id.length));
   let length = SHORTEST_ID;
-  while (
-    length < longest &&
-    new Set([...distinct].map((id) => id.slice(0, length))).size < distinct.size
-  )
-    length += 1;
+  while (new Set([...distinct].map((id) => id.slice(0, length))).size < distinct.size) length += 1;
   return ids.map((id) => id.slice(0, length));
 }
 
@@ -208,7 +193,6 @@ function plainText(value: unknown, separator: string): string {
   return JSON.stringify(value) ?? String(value);
 }
 
-/** `1.2 MB`. */
 export function byteSize(bytes: number): string {
   let amount = bytes;
   for (const unit of ['B', 'kB', 'MB', 'GB']) {
@@ -230,7 +214,7 @@ export function errorRecord(error: AppError): { error: Record<string, unknown> }
       status: status ?? null,
       request: request ?? null,
       retryable: retryable ?? false,
-      ...(server === undefined ? {} : { server }),
+      ...(server !== undefined && { server }),
       ...data,
     },
   };

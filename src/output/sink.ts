@@ -1,32 +1,23 @@
 import { createSafeStream } from '../base/text/safe-text.ts';
 import type { fileDestination } from './destination.ts';
-import type { JqFilter } from './jq.ts';
+import type { JqFilter, JqOptions } from './jq.ts';
 
-export interface SinkOptions {
-  io: {
-    stdout: {
-      write(chunk: string | Uint8Array): Promise<void>;
-      readonly isTTY: boolean;
-      readonly columns: number | undefined;
-    };
-    stderr: { write(chunk: string): Promise<void> };
-  };
-  globals: { output?: string; jq?: string; requestTimeoutMs?: number };
-  jq?: { file: string; signal: AbortSignal };
-  cwd?: string;
-  now: () => number;
+export interface SinkOptions extends JqOptions {
+  globals: JqOptions['globals'] & { output?: string };
+  cwd: string;
 }
 
 /** Where the data of a command goes: stdout, a pager or the file of --output. */
 export class Sink {
   readonly onTerminal: boolean;
+  /** The deadline of the command: --jq ends by it, or 5 s later. */
+  deadlineMs = Infinity;
   protected readonly target: 'stdout' | 'file';
   readonly #options: SinkOptions;
   readonly #safeStream: ReturnType<typeof createSafeStream> | null;
   #toTerminal: (text: string | Uint8Array) => Promise<void>;
   #file: Promise<ReturnType<typeof fileDestination>> | null = null;
   #filter: Promise<JqFilter> | null = null;
-  #deadlineMs = Infinity;
 
   constructor(options: SinkOptions) {
     const { io, globals } = options;
@@ -36,11 +27,6 @@ export class Sink {
     this.onTerminal = io.stdout.isTTY && this.target === 'stdout';
     this.#safeStream = this.onTerminal ? createSafeStream() : null;
     this.#toTerminal = (chunk) => io.stdout.write(chunk);
-  }
-
-  /** The deadline of the command: --jq ends by it, or 5 s later. */
-  endBy(deadlineMs: number): void {
-    this.#deadlineMs = deadlineMs;
   }
 
   protected pageWith(page: (text: string) => Promise<void>): void {
@@ -80,7 +66,7 @@ export class Sink {
 
   async #openFile() {
     const { fileDestination } = await import('./destination.ts');
-    const { globals, cwd = '.' } = this.#options;
+    const { globals, cwd } = this.#options;
     return fileDestination(globals.output ?? '-', cwd);
   }
 
@@ -90,11 +76,6 @@ export class Sink {
 
   async #openJq(): Promise<JqFilter> {
     const { JqFilter } = await import('./jq.ts');
-    return new JqFilter({
-      ...this.#options,
-      onTerminal: this.onTerminal,
-      deadlineMs: () => this.#deadlineMs,
-      print: (text) => this.raw(text),
-    });
+    return new JqFilter(this.#options, this);
   }
 }

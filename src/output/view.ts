@@ -41,7 +41,6 @@ export interface View<T> {
   tsv?: readonly string[];
   record?(item: T): unknown;
   line?(item: T): LinePart[];
-  /** 2 when it is not given. */
   lineIndent?: number;
 }
 
@@ -97,8 +96,6 @@ export interface BulkResult {
   dry_run?: true;
 }
 
-const BULK_FIELDS = ['id', 'ok', 'changed', 'before', 'after', 'error'];
-
 export const bulkView: View<BulkItem> = {
   noun: 'bulk result',
   id: (item) => item.id,
@@ -120,7 +117,7 @@ export const bulkView: View<BulkItem> = {
 export const bulkShape: RecordShape = {
   noun: bulkView.noun,
   fields: [
-    { name: 'items', json: { list: true, members: BULK_FIELDS } },
+    { name: 'items', json: { list: true, members: bulkView.fields.map(({ name }) => name) } },
     { name: 'matched' },
     { name: 'failed' },
   ],

@@ -1,4 +1,4 @@
-import { createEditReader, type Edit } from '../domain/edits.ts';
+import { createEditReader, sidesOf, type Edit } from '../domain/edits.ts';
 import type { ConversationEvent } from '../domain/event.ts';
 import {
   eventText,
@@ -58,17 +58,15 @@ export function createStepReader(startedAt: string | null) {
       const step = edit === null ? stepOf(event) : await editStep(edit);
       if (step === null) return null;
       if (ms === null || firstMs === null) return stepItem(step, markup`<span></span>`);
-      const duration = lastMs === null ? '' : `\n+${durationWord(Math.max(0, ms - lastMs))}`;
+      const sinceLastMs = Math.max(0, ms - (lastMs ?? ms));
+      const word =
+        sinceLastMs < 10_000 ? `${(sinceLastMs / 1000).toFixed(1)}s` : roundDuration(sinceLastMs);
+      const duration = lastMs === null ? '' : `\n+${word}`;
       lastMs = ms;
       const time = `${elapsed(ms - firstMs)}${duration}`;
       return stepItem(step, markup`<time datetime="${event.timestamp}">${time}</time>`);
     },
   };
-}
-
-/** Of a step: since the one before. */
-function durationWord(ms: number): string {
-  return ms < 10_000 ? `${(ms / 1000).toFixed(1)}s` : roundDuration(ms);
 }
 
 /** The page shows these by its other steps, and its outcome. */
@@ -127,9 +125,10 @@ const STEPS: Record<ReturnType<typeof shapeOf>, MakeStep> = {
   }),
 };
 
-async function editStep({ path, before, after }: Edit): Promise<Step> {
+async function editStep(edit: Edit): Promise<Step> {
+  const { path, before, after } = edit;
   const step = { kind: 'edit', title: safeLine(path), body: null, form: 'diff' } as const;
-  const sides = { original: before ?? null, modified: after ?? null };
+  const sides = sidesOf(edit);
   if (after === undefined || before === undefined || before === after || isBinary(sides))
     return step;
   const patch = await filePatch({ path, status: statusOf(sides) }, sides);

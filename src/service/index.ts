@@ -14,6 +14,7 @@ export { dataPaths, defaultDataDir, tryDataDir } from './lifecycle/data-dir.ts';
 export {
   DEFAULT_IDLE_TIMEOUT_MS,
   type RunningService,
+  type ServeFlags,
   type ServiceApi,
   type ServiceOptions,
 } from './lifecycle/service-options.ts';

@@ -5,7 +5,7 @@ import { withoutKeys } from '../base/text/secret-names.ts';
 import { splitCommand } from './editor.ts';
 
 export interface BrowserOptions {
-  env: Readonly<Record<string, string | undefined>>;
+  env: NodeJS.ProcessEnv;
   platform: string;
 }
 

@@ -1,15 +1,15 @@
 /** The text may hold secrets: the file is private and gone afterwards. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AppError } from '../base/errors.ts';
+import { inTemporaryFolder } from '../base/temporary-folder.ts';
 
 export interface EditorOptions {
   initial: string;
   extension: string;
-  env: Readonly<Record<string, string | undefined>>;
+  env: NodeJS.ProcessEnv;
   platform?: string;
   signal: AbortSignal;
 }
@@ -19,15 +19,12 @@ const USUAL_EDITORS = ['nano', 'vi'];
 /** Throws `config` when the editor fails or cannot be started; `interrupted` on an abort. */
 export async function editText(options: EditorOptions): Promise<string> {
   const { initial, extension } = options;
-  const folder = await mkdtemp(path.join(tmpdir(), 'acs-edit-'));
-  const file = path.join(folder, `text${path.extname(`x${extension}`)}`);
-  try {
+  return await inTemporaryFolder('acs-edit-', async (folder) => {
+    const file = path.join(folder, `text${path.extname(`x${extension}`)}`);
     await writeFile(file, initial, { mode: 0o600, flag: 'wx' });
     await runFirstEditor(file, options);
     return await readFile(file, 'utf8');
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 async function runFirstEditor(file: string, options: EditorOptions): Promise<void> {

@@ -1,13 +1,14 @@
 /** Shows what is longer than the screen in the pager of the user: ACS_PAGER, PAGER, else less. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { withoutKeys } from '../base/text/secret-names.ts';
 import { widthOf } from '../base/text/width.ts';
 import { splitCommand } from './editor.ts';
-import type { TerminalWriter } from './writable.ts';
+import type { OutputStream } from '../base/streams.ts';
 
 export interface PagerOptions {
-  stdout: TerminalWriter;
-  env: Readonly<Record<string, string | undefined>>;
+  stdout: OutputStream;
+  env: NodeJS.ProcessEnv;
   platform: string;
   /** Ctrl-C belongs to the pager; the result undoes it. */
   ignoreInterrupts: () => () => void;
@@ -30,18 +31,14 @@ export async function page(
   if (program === 'cat' || height <= rows) return await stdout.write(text);
   const restore = ignoreInterrupts();
   try {
-    const isShown = await new Promise<boolean>((resolve) => {
-      const child = spawn(program, args, {
-        stdio: ['pipe', 'inherit', 'inherit'],
-        // Without a locale less shows UTF-8 as `<E2><80><A6>`.
-        env: { LESS: 'FRX', LV: '-c', LESSCHARSET: 'utf-8', ...withoutKeys(env) },
-      });
-      child.once('error', () => resolve(false));
-      child.once('close', () => resolve(true));
-      // A pager that ends early does not read everything.
-      child.stdin.on('error', () => undefined).end(text);
+    const child = spawn(program, args, {
+      stdio: ['pipe', 'inherit', 'inherit'],
+      // Without a locale less shows UTF-8 as `<E2><80><A6>`.
+      env: { LESS: 'FRX', LV: '-c', LESSCHARSET: 'utf-8', ...withoutKeys(env) },
     });
-    if (!isShown) await stdout.write(text);
+    // A pager that ends early does not read everything.
+    child.stdin.on('error', () => undefined).end(text);
+    await once(child, 'close').catch(() => stdout.write(text));
   } finally {
     restore();
   }

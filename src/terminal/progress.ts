@@ -1,7 +1,8 @@
+import type { OutputStream } from '../base/streams.ts';
 import { isForPrograms, noticeLine } from '../base/text/notice.ts';
 import { safeLine } from '../base/text/safe-text.ts';
-import { paletteFor, takesColors } from './palette.ts';
-import type { TerminalStreams, TerminalWriter } from './writable.ts';
+import { isCi, paletteFor, takesColors } from './palette.ts';
+import type { TerminalStreams } from './writable.ts';
 import type { StatusLineOptions } from './status-line.ts';
 
 export interface Progress {
@@ -17,7 +18,7 @@ export type Text = string | (() => string);
 
 export interface ProgressOptions {
   io: TerminalStreams;
-  env: Readonly<Record<string, string | undefined>>;
+  env: NodeJS.ProcessEnv;
   globals: { format?: string; color: 'auto' | 'never' };
   signal: AbortSignal;
   watch: StatusLineOptions['watch'];
@@ -28,15 +29,15 @@ export interface ProgressOptions {
 
 export async function createProgress(options: ProgressOptions): Promise<Progress> {
   const { stderr } = options.io;
-  const { CI, TERM } = options.env;
   const { format } = options.globals;
-  const isLive =
-    stderr.isTTY && (!CI || CI === 'false') && TERM !== 'dumb' && !isForPrograms(format);
-  if (isLive) return await live(options);
+  if (format === 'id') return NOTHING;
+  const { TERM } = options.env;
+  if (stderr.isTTY && !isCi(options.env) && TERM !== 'dumb' && !isForPrograms(format))
+    return await live(options);
   return options.elsewhere === 'nothing' ? NOTHING : lineByLine(stderr, options.text, format);
 }
 
-export const NOTHING: Progress = {
+const NOTHING: Progress = {
   update: () => undefined,
   hide: () => undefined,
   show: () => undefined,
@@ -54,16 +55,14 @@ async function live({
   text,
   above,
 }: ProgressOptions): Promise<Progress> {
-  const colors = { isTTY: io.stderr.isTTY, env, color: globals.color };
-  const palette = await paletteFor(colors);
+  const { stderr } = io;
+  const palette = await paletteFor(stderr, env, globals.color);
+  const colors = takesColors(stderr, env, globals.color) ? 'colors' : 'no-colors';
   let current = text;
   const options = { io, palette, signal, watch, text: () => textOf(current), above };
   const line =
     typeof text === 'string'
-      ? new (await import('./spinner.ts')).Spinner(
-          options,
-          takesColors(colors) ? 'colors' : 'no-colors',
-        )
+      ? new (await import('./spinner.ts')).Spinner(options, colors)
       : new (await import('./status-line.ts')).StatusLine(options);
   let ended = false;
   const end = async (mark: string, last: string | undefined): Promise<void> => {
@@ -71,7 +70,7 @@ async function live({
     ended = true;
     await line.end();
     if (last !== undefined)
-      await io.stderr.write(`${mark} ${safeLine(last)}\n`).catch(() => undefined);
+      await stderr.write(`${mark} ${safeLine(last)}\n`).catch(() => undefined);
   };
   return {
     update(next) {
@@ -89,7 +88,7 @@ function textOf(text: Text): string {
   return typeof text === 'string' ? text : text();
 }
 
-function lineByLine(stderr: TerminalWriter, first: Text, format: string | undefined): Progress {
+function lineByLine(stderr: OutputStream, first: Text, format: string | undefined): Progress {
   let shown: string | null = null;
   let ended = false;
   let last: Promise<void> = Promise.resolve();

@@ -1,12 +1,13 @@
 /** On stderr: stdout stays data. The one owner of inquirer; loaded with the first question. */
 import { input, select } from '@inquirer/prompts';
+import type { Io } from '../base/streams.ts';
 import { AppError, isAppError } from '../base/errors.ts';
 import { safeLine } from '../base/text/safe-text.ts';
 import { wrap } from '../base/text/width.ts';
 import { readYesNo, YES_OR_NO } from '../base/text/yes-no.ts';
 import { editText } from './editor.ts';
 import { takesColors } from './palette.ts';
-import { TerminalStream, type TerminalWriter } from './writable.ts';
+import { TerminalStream } from './writable.ts';
 
 /** Returns why an answer is asked for again. What it throws rejects the question. */
 export type Validate = (value: string) => true | string | Promise<true | string>;
@@ -38,17 +39,9 @@ const HIDE_CURSOR = '\x1b[?25l';
 
 type Config = Parameters<typeof input>[0];
 
-export function createPrompt({
-  io,
-  env,
-  platform,
-  signal,
-  interrupt,
-  color,
-  redact,
-}: {
-  io: { stdin: { raw: NodeJS.ReadableStream }; stderr: TerminalWriter };
-  env: Readonly<Record<string, string | undefined>>;
+interface PromptOptions {
+  io: Pick<Io, 'stderr'> & { stdin: Pick<Io['stdin'], 'raw'> };
+  env: NodeJS.ProcessEnv;
   platform: string;
   signal: AbortSignal;
   /** Does what Ctrl-C does where no question is open. */
@@ -56,15 +49,18 @@ export function createPrompt({
   color: 'auto' | 'never';
   /** Masks everything that is shown: a server may repeat a key in its answer. */
   redact: (text: string) => string;
-}): Prompt {
-  const colors = takesColors({ isTTY: io.stderr.isTTY, env, color }) ? 'colors' : 'no-colors';
+}
+
+export function createPrompt(options: PromptOptions): Prompt {
+  const { io, env, platform, signal, color, redact } = options;
+  const colors = takesColors(io.stderr, env, color) ? 'colors' : 'no-colors';
   const safe = (text: string): string => safeLine(redact(text));
   // inquirer puts "? " or "> " before it, and breaks lines within words.
   const shown = (text: string): string =>
     wrap(`? ${safe(text)}`, io.stderr.columns || 80, 2).slice(2);
   const ask = <T>(question: Question<T>, until?: AbortSignal): Promise<T> => {
     const output = new TerminalStream(io.stderr, colors);
-    return answerOf(question, { source: io.stdin.raw, output, signal, until, interrupt, shown });
+    return answerOf(question, { ...options, output, until, shown });
   };
   const askText = (
     { validate = () => true, ...config }: Config & { validate?: Validate },
@@ -90,8 +86,8 @@ export function createPrompt({
     },
     input({ until, default: preset = '', ...question }) {
       // It may come from a server, and is returned as it is.
-      const isSafe = safe(preset) === preset;
-      return askText({ ...question, ...(isSafe ? { default: preset } : {}) }, until);
+      const shownDefault = safe(preset) === preset ? preset : undefined;
+      return askText({ ...question, default: shownDefault }, until);
     },
     select: ({ message, choices, default: answer }) =>
       ask((around) =>
@@ -102,9 +98,9 @@ export function createPrompt({
             choices: choices.map(({ value, name, description }) => ({
               value,
               name: safe(name),
-              ...(description === undefined ? {} : { description: safe(description) }),
+              description: description && safe(description),
             })),
-            ...(answer === undefined ? {} : { default: answer }),
+            default: answer,
           },
           around,
         ),
@@ -122,12 +118,9 @@ export function createPrompt({
   };
 }
 
-interface OpenQuestion {
-  source: NodeJS.ReadableStream;
+interface OpenQuestion extends Pick<PromptOptions, 'io' | 'signal' | 'interrupt'> {
   output: TerminalStream;
-  signal: AbortSignal;
   until: AbortSignal | undefined;
-  interrupt: () => void;
   shown: (text: string) => string;
 }
 
@@ -138,7 +131,8 @@ type Question<T> = (
 
 /** Ends a question of inquirer also where inquirer itself would wait for ever. */
 async function answerOf<T>(question: Question<T>, parts: OpenQuestion): Promise<T> {
-  const { source, output, signal, until, interrupt, shown } = parts;
+  const { io, output, signal, until, interrupt, shown } = parts;
+  const source = io.stdin.raw;
   const closed = new AbortController();
   const failed = new AbortController();
   let state: 'open' | 'checking' | 'ended' = 'open';

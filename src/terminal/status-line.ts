@@ -1,8 +1,9 @@
 /** The cursor is at the first column, and shown: an ended process leaves nothing to restore. */
+import type { OutputStream } from '../base/streams.ts';
 import type { Palette } from '../base/text/notice.ts';
 import { safeLine } from '../base/text/safe-text.ts';
 import { truncate } from '../base/text/width.ts';
-import { aroundWrites, type TerminalStreams, type TerminalWriter } from './writable.ts';
+import { aroundWrites, type TerminalStreams } from './writable.ts';
 
 const CLEAR = '\x1b[J';
 /** What is between the two marks is shown at once. */
@@ -33,7 +34,7 @@ export interface StatusLineOptions {
 export type Screen = Pick<StatusLine, 'draw' | 'end'>;
 
 export class StatusLine {
-  private readonly write: TerminalWriter['write'];
+  private readonly write: OutputStream['write'];
   private readonly options: StatusLineOptions;
   private readonly restore: (() => void)[];
   private state: 'drawn' | 'cleared' | 'hidden' | 'ended' = 'cleared';

@@ -1,19 +1,13 @@
 import { Writable } from 'node:stream';
-
-export interface TerminalWriter {
-  write(chunk: string | Uint8Array): Promise<void>;
-  readonly isTTY: boolean;
-  readonly columns: number | undefined;
-  readonly rows?: number | undefined;
-}
+import type { Io, OutputStream } from '../base/streams.ts';
 
 export class TerminalStream extends Writable {
-  readonly #writer: TerminalWriter;
+  readonly #writer: OutputStream;
   readonly #colors: 'colors' | 'no-colors';
   #last: Promise<void> = Promise.resolve();
 
   /** `no-colors`: the colours of libraries that ignore the environment are removed. */
-  constructor(writer: TerminalWriter, colors: 'colors' | 'no-colors') {
+  constructor(writer: OutputStream, colors: 'colors' | 'no-colors') {
     super({ decodeStrings: false });
     this.#writer = writer;
     this.#colors = colors;
@@ -39,10 +33,7 @@ export class TerminalStream extends Writable {
   }
 }
 
-export interface TerminalStreams {
-  stdout: TerminalWriter;
-  stderr: TerminalWriter;
-}
+export type TerminalStreams = Pick<Io, 'stdout' | 'stderr'>;
 
 /** `before`: before each chunk; `after`: after all writes of a turn. The result undoes it. */
 export function aroundWrites(

@@ -5,7 +5,6 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { ConnectTarget, Context } from '../../src/commands/context.ts';
 import { AppError } from '../../src/base/errors.ts';
 import { isBackendHere } from '../../src/commands/shared/backend-here.ts';
-import { NOTHING } from '../../src/terminal/progress.ts';
 import { backend, backendHandler } from '../client/support/backend-server.ts';
 import { NOT_FOUND } from '../support/server.ts';
 import { TestClock } from '../support/test-clock.ts';
@@ -109,7 +108,7 @@ describe('a backend at its usual URL', () => {
     const ctx = {
       clock: new TestClock({ movedBy: 'sleeps' }),
       signal: new AbortController().signal,
-      terminal: { progress: () => Promise.resolve(NOTHING) },
+      terminal: { progress: () => Promise.resolve({ done: () => Promise.resolve() }) },
       servers: { connect },
     };
     return await isBackendHere(ctx as unknown as Context);

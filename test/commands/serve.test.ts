@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { clockFrom } from '../../src/base/clock.ts';
-import { createLocalService } from '../../src/cli/create-context/local-service.ts';
+import { LocalService } from '../../src/cli/create-context/local-service.ts';
 import { AppError } from '../../src/base/errors.ts';
 import { NOT_FOUND } from '../support/server.ts';
 import { until } from '../support/test-clock.ts';
@@ -274,7 +274,7 @@ describe('serve --scenario', () => {
 
 describe('on Windows', () => {
   it('the local service exits 12, with a hint about the alternatives', async () => {
-    const service = await createLocalService({
+    const service = new LocalService({
       root: at.dir,
       version: '0',
       env: { ACS_DATA_DIR: dataDir() },

@@ -1,5 +1,6 @@
 /** An emitter over streams that are kept, as a terminal of so many columns or as a pipe. */
-import { Emitter, type EmitterSettings } from '../../src/output/emit.ts';
+import { NO_COLORS } from '../../src/base/text/notice.ts';
+import { Emitter, type OutputFlags } from '../../src/output/emit.ts';
 import type { View } from '../../src/output/view.ts';
 
 export const NOW = Date.parse('2026-03-01T12:00:00Z');
@@ -15,9 +16,9 @@ type Options = ConstructorParameters<typeof Emitter>[0];
 
 /** @param columns of a terminal; undefined is a pipe */
 export function capture(
-  globals: EmitterSettings = {},
+  globals: OutputFlags = {},
   columns?: number,
-  more: Omit<Partial<Options>, 'io' | 'globals'> = {},
+  more: Omit<Partial<Options>, 'globals'> = {},
 ): Captured {
   const written = { out: [] as Buffer[], err: [] as Buffer[] };
   const stream = (name: 'out' | 'err') => ({
@@ -30,6 +31,11 @@ export function capture(
     io: { stdout: stream('out'), stderr: stream('err') },
     globals,
     now: () => NOW,
+    cwd: '.',
+    jq: { file: '', signal: new AbortController().signal },
+    palette: () => Promise.resolve(NO_COLORS),
+    redact: (text) => text,
+    isRedacted: () => false,
     ...more,
   });
   const bytes = (): Buffer => Buffer.concat(written.out);

@@ -12,14 +12,14 @@ import {
 } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import type { EmitterSettings } from '../../src/output/emit.ts';
 import { folderOfEachTest } from '../support/temporary-folder.ts';
+import type { OutputFlags } from '../../src/output/emit.ts';
 import { capture, TASKS, taskView } from './capture.ts';
 
 const folder = folderOfEachTest();
 const at = (name: string) => path.join(folder.path, name);
 const read = (name: string) => readFile(at(name), 'utf8');
-const to = (output: string, more: EmitterSettings = {}, columns?: number) =>
+const to = (output: string, more: OutputFlags = {}, columns?: number) =>
   capture({ output, ...more }, columns, { cwd: folder.path });
 
 async function writes(output: string, text: string): Promise<void> {

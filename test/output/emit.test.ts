@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Emitter, EmitterSettings, OutputKind } from '../../src/output/emit.ts';
+import type { Emitter, OutputFlags, OutputKind } from '../../src/output/emit.ts';
 import { capture, TASKS, taskView, type Task } from './capture.ts';
 
 const PAGE = { has_more: false };
@@ -7,7 +7,7 @@ const [first, hostile] = TASKS as [Task, Task];
 const [A, B] = [first.id, hostile.id];
 
 async function printed(
-  globals: EmitterSettings,
+  globals: OutputFlags,
   columns: number | undefined,
   print: (emitter: Emitter) => Promise<void>,
 ): Promise<{ out: string; err: string }> {
@@ -33,14 +33,7 @@ const OBJECT = `${JSON.stringify({ ...hostile, beyond: true })
   .replace('\u202e', '\\u202e')}\n`;
 
 it.each<
-  [
-    string,
-    EmitterSettings,
-    number | undefined,
-    (emitter: Emitter) => Promise<void>,
-    string,
-    string?,
-  ]
+  [string, OutputFlags, number | undefined, (emitter: Emitter) => Promise<void>, string, string?]
 >([
   ['a stream in a pipe is plain lines', {}, undefined, stream, PLAIN],
   ['a stream on a terminal is plain lines', {}, 80, stream, PLAIN],
@@ -181,7 +174,7 @@ describe('a bulk command', () => {
   });
 });
 
-it.each<[EmitterSettings, OutputKind, object?, null?]>([
+it.each<[OutputFlags, OutputKind, object?, null?]>([
   [{ fields: ['id', 'id'] }, 'list', { message: 'duplicate field "id" in --fields' }],
   [
     { fields: ['id', 'colour'] },
@@ -205,7 +198,7 @@ it.each<[EmitterSettings, OutputKind, object?, null?]>([
   },
 );
 
-it.each<[EmitterSettings, OutputKind, null?]>([
+it.each<[OutputFlags, OutputKind, null?]>([
   [{ fields: ['title', 'id'] }, 'list'],
   [{ format: 'json' }, 'item', null],
   [{}, 'raw'],

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { Emitter, type EmitterSettings } from '../../src/output/emit.ts';
 import { renderLines, renderTable, shortenIds } from '../../src/output/render.ts';
 import { NO_COLORS, type Palette } from '../../src/base/text/notice.ts';
 import type { Field, LinePart, View } from '../../src/output/view.ts';
 import { widthOf } from '../../src/base/text/width.ts';
 import { coloredPalette, paletteFor } from '../../src/terminal/palette.ts';
 import { folderOfEachTest } from '../support/temporary-folder.ts';
+import type { OutputFlags } from '../../src/output/emit.ts';
 import { capture, TASKS, taskView, type Task } from './capture.ts';
 
 const PAGE = { has_more: false };
@@ -91,7 +91,7 @@ function randomFrom(seed: number): () => number {
 }
 
 test('statuses are coloured without a change of widths', async () => {
-  const palette = () => paletteFor({ isTTY: true, env: {}, color: 'auto' });
+  const palette = () => paletteFor({ isTTY: true }, {}, 'auto');
   const [colored, plain] = [capture({}, 80, { palette }), capture({}, 80)];
   for (const { emitter } of [colored, plain]) await emitter.list(taskView, TASKS, PAGE);
   expect(colored.out()).toContain('\x1b[36mrunning\x1b[39m');
@@ -263,7 +263,7 @@ test('each line has the width that the terminal has then', async () => {
   const written: string[] = [];
   const write = (chunk: string | Uint8Array) => Promise.resolve(void written.push(String(chunk)));
   const stdout = { isTTY: true, columns: 80, write };
-  const emitter = new Emitter({ io: { stdout, stderr: { write } }, globals: {}, now: () => 0 });
+  const { emitter } = capture({}, 80, { io: { stdout, stderr: stdout } });
   await emitter.lines(taskView, [{ ...TASK, title }]);
   stdout.columns = 30;
   await emitter.lines(taskView, [{ ...TASK, title }]);
@@ -296,7 +296,7 @@ test('the values of a record continue below themselves, and are never cut or bro
 });
 
 test('colours of FORCE_COLOR go to a pipe, but neither into a file nor into rows for scripts', async () => {
-  const written = async (globals: EmitterSettings): Promise<string> => {
+  const written = async (globals: OutputFlags): Promise<string> => {
     const { emitter, out } = capture(globals, undefined, {
       cwd: folder.path,
       palette: () => Promise.resolve(MARKS),

@@ -1,6 +1,6 @@
 /** A terminal as a user sees it, and streams that keep what is written. */
 import { PassThrough } from 'node:stream';
-import type { TerminalWriter } from '../../src/terminal/writable.ts';
+import type { OutputStream } from '../../src/base/streams.ts';
 
 /**
  * A terminal as a user sees it: rows, which a line feed, a carriage return and `CSI J` (to the end)
@@ -29,7 +29,7 @@ export class Screen {
   }
 }
 
-export interface KeptStderr extends TerminalWriter {
+export interface KeptStderr extends OutputStream {
   text(): string;
 }
 
@@ -55,7 +55,7 @@ export function keyboard(): PassThrough {
 export class Terminal extends Screen {
   columns = 20;
 
-  writer(): TerminalWriter {
+  writer(): OutputStream {
     const columns = (): number => this.columns;
     return {
       isTTY: true,

@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest';
-import { paletteFor, takesColors, type ColorQuestion } from '../../src/terminal/palette.ts';
+import { paletteFor, takesColors } from '../../src/terminal/palette.ts';
 
-test.each<[string, ColorQuestion, boolean]>([
+interface Question {
+  isTTY: boolean;
+  env: Record<string, string>;
+  color: 'auto' | 'never';
+}
+
+test.each<[string, Question, boolean]>([
   ['a terminal', { isTTY: true, env: {}, color: 'auto' }, true],
   ['a pipe', { isTTY: false, env: {}, color: 'auto' }, false],
   ['--no-color', { isTTY: true, env: { FORCE_COLOR: '1' }, color: 'never' }, false],
@@ -16,6 +22,7 @@ test.each<[string, ColorQuestion, boolean]>([
   ['FORCE_COLOR=0', { isTTY: true, env: { FORCE_COLOR: '0' }, color: 'auto' }, false],
   ['a dumb terminal', { isTTY: true, env: { TERM: 'dumb' }, color: 'auto' }, false],
 ])('%s', async (_, question, takes) => {
-  expect(takesColors(question)).toBe(takes);
-  expect((await paletteFor(question)).bad('x')).toBe(takes ? '\x1b[31mx\x1b[39m' : 'x');
+  const { env, color } = question;
+  expect(takesColors(question, env, color)).toBe(takes);
+  expect((await paletteFor(question, env, color)).bad('x')).toBe(takes ? '\x1b[31mx\x1b[39m' : 'x');
 });

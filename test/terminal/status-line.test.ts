@@ -2,11 +2,11 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { StatusLine, type TerminalEvents } from '../../src/terminal/status-line.ts';
 import { NO_COLORS } from '../../src/base/text/notice.ts';
 import { until } from '../support/test-clock.ts';
-import type { TerminalWriter } from '../../src/terminal/writable.ts';
+import type { OutputStream } from '../../src/base/streams.ts';
 import { Terminal } from '../support/terminal.ts';
 
 let screen: Terminal;
-let io: { stdout: TerminalWriter; stderr: TerminalWriter };
+let io: { stdout: OutputStream; stderr: OutputStream };
 let events: TerminalEvents | null;
 let text: string;
 let line: StatusLine;
@@ -105,7 +105,7 @@ test('a status line that has ended gives the streams back', async () => {
 test('a status line leaves a stdout that is not a terminal alone', async () => {
   await line.end();
   const written: unknown[] = [];
-  const stdout: TerminalWriter = {
+  const stdout: OutputStream = {
     isTTY: false,
     columns: undefined,
     write: (chunk) => Promise.resolve(void written.push(chunk)),

@@ -113,7 +113,7 @@ export const KEY_VARIABLES = [
 
 /** A variable that the command text `named` names is kept. */
 export function withoutKeys(
-  env: Readonly<Record<string, string | undefined>>,
+  env: NodeJS.ProcessEnv,
   named = '',
 ): Record<string, string | undefined> {
   const dropped: string[] = KEY_VARIABLES.filter((name) => !named.includes(name));

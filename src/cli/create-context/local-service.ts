@@ -1,76 +1,37 @@
 import { AppError } from '../../base/errors.ts';
 import type { Model } from '../../domain/settings.ts';
+import * as service from '../../service/index.ts';
+import type { ServeFlags } from '../../service/index.ts';
 
-export interface ServeFlags {
-  host?: string | undefined;
-  /** 0: any free port. */
-  port?: number | undefined;
-  api?: 'v0' | 'v1' | 'both' | undefined;
-  /** Default: bubblewrap where it works, else process. */
-  spec?: 'bubblewrap' | 'bubblewrap-offline' | 'process' | undefined;
-  /** Bytes of private memory of one process in a sandbox; 0: no limit. */
-  sandboxMemory?: number | undefined;
-  /** Processes of one sandbox; 0: no limit. */
-  sandboxProcesses?: number | undefined;
-  /** Ends after this long with no conversation running and no client; 0 = never. */
-  idleTimeoutMs?: number | undefined;
-  /** Absolute path. */
-  scenario?: string | undefined;
-  /** `demo` or an absolute path. */
-  replay?: string | undefined;
-}
+export type { ServeFlags };
 
 interface ServeOptions extends ServeFlags {
   onReady?: (service: { url: string; pid: number; data_dir: string }) => Promise<void>;
   signal?: AbortSignal;
 }
 
-/** Where no service runs, everything but the paths is null. */
-export interface LocalServiceStatus {
-  running: boolean;
-  url: string | null;
-  pid: number | null;
-  version: string | null;
-  started_at: string | null;
-  data_dir: string;
-  log_file: string;
-  conversations_running: number | null;
-  sandboxes_running: number | null;
-  /** Workspaces of sandboxes that its store does not have: kept, for the user to look at. */
-  unknown_workspaces: string[] | null;
-  /** Null: no faults are injected. */
-  scenario: string | null;
-  /** `demo` or a path; null: nothing. */
-  replay: string | null;
-  flags: ServeFlags | null;
-}
+export type LocalServiceStatus = Awaited<ReturnType<LocalService['status']>>;
 
 interface Wiring {
   root: string;
   version: string;
-  env: Readonly<Record<string, string | undefined>>;
+  env: NodeJS.ProcessEnv;
   platform: string;
   home: string;
   log: (line: string) => void;
 }
 
-export async function createLocalService(wiring: Wiring): Promise<LocalService> {
-  return new LocalService(wiring, await import('../../service/index.ts'));
-}
-
 export class LocalService {
   private readonly wiring: Wiring;
-  private readonly service: typeof import('../../service/index.ts');
   private readonly dataDir: string;
 
-  constructor(wiring: Wiring, service: typeof import('../../service/index.ts')) {
+  constructor(wiring: Wiring) {
     this.wiring = wiring;
-    this.service = service;
     this.dataDir = service.defaultDataDir(wiring.env, wiring.platform, wiring.home);
   }
 
   async run({ onReady, signal, ...flags }: ServeOptions): Promise<void> {
-    const { service, dataDir } = this;
+    const { dataDir } = this;
     const { log } = this.wiring;
     await translated(async () => {
       this.refuseWindows();
@@ -95,20 +56,21 @@ export class LocalService {
       this.refuseWindows();
       // An undefined flag would replace one that a service of an older version was started with.
       const flags = Object.entries(options).filter(([, value]) => value !== undefined);
-      return await this.service.ensureLocalService({ ...Object.fromEntries(flags), ...this.place });
+      return await service.ensureLocalService({ ...Object.fromEntries(flags), ...this.place });
     });
   }
 
   /** Null when none runs; starts nothing. */
   running(): Promise<{ url: string; key: string; pid: number; version: string } | null> {
     return translated(() => {
-      const running = this.service.runningService(this.dataDir);
+      const running = service.runningService(this.dataDir);
       return running && { ...running.state, key: running.key };
     });
   }
 
-  status(): Promise<LocalServiceStatus> {
-    const { service, dataDir } = this;
+  /** Where no service runs, everything but the paths is null. */
+  status() {
+    const { dataDir } = this;
     return translated(async () => {
       const running = service.runningService(dataDir);
       const stopped = {
@@ -142,12 +104,12 @@ export class LocalService {
 
   /** The number of rules of the scenario. Throws `config` for a file that cannot be used. */
   checkFiles(files: Pick<ServeFlags, 'scenario' | 'replay'>): Promise<number> {
-    return translated(() => this.service.checkFiles(files));
+    return translated(() => service.checkFiles(files));
   }
 
   /** Null: none was running. */
   stop(): Promise<number | null> {
-    return translated(async () => (await this.service.stopService(this.dataDir)).pid);
+    return translated(async () => (await service.stopService(this.dataDir)).pid);
   }
 
   /** The endpoint where the agent calls the model of the settings. Null: the URL is not known. */
@@ -180,12 +142,12 @@ export class LocalService {
 
   /** The key of the model in the settings; no answer of the service contains it. */
   modelKey(): Promise<string | null> {
-    return translated(() => this.service.storedModelKey(this.dataDir));
+    return translated(() => service.storedModelKey(this.dataDir));
   }
 
   /** Runs a trial that leaves nothing behind. Throws `config`. */
   tryDataDir(): Promise<void> {
-    return translated(() => this.service.tryDataDir(this.dataDir));
+    return translated(() => service.tryDataDir(this.dataDir));
   }
 
   /** `unavailable`: not installed or not permitted; `failed`: a service would not start. */
@@ -227,6 +189,6 @@ async function translated<T>(work: () => T | Promise<T>): Promise<T> {
       hint?: string;
     };
     if (name !== 'ServiceError' || code === undefined) throw cause;
-    throw new AppError(KINDS[code], message, { ...(hint !== undefined && { hint }), cause });
+    throw new AppError(KINDS[code], message, { hint, cause });
   }
 }

@@ -36,7 +36,6 @@ interface ServerParts extends Parts {
   offTerminal: boolean;
   store: () => Promise<ProfileStore>;
   localService: () => Promise<LocalService>;
-  /** To be closed at the end. */
   open: { close(): Promise<void> }[];
   localOrigins: Set<string>;
   /** Without a user name or password. */

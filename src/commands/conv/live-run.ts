@@ -1,4 +1,5 @@
-import type { Context, OutputStream } from '../context.ts';
+import type { OutputStream } from '../../base/streams.ts';
+import type { Context } from '../context.ts';
 import { NO_COLORS } from '../../base/text/notice.ts';
 import { parseTime } from '../../base/text/time.ts';
 import { formatUsd } from '../../base/text/usd.ts';

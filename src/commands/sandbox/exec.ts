@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import type { Context, OutputStream } from '../context.ts';
+import type { OutputStream } from '../../base/streams.ts';
+import type { Context } from '../context.ts';
 import { AppError, isAppError, READER_GONE } from '../../base/errors.ts';
 import type { Server } from '../../client/shared/server.ts';
 import type { ProgramControl, TerminalSize } from '../../domain/program.ts';

@@ -55,6 +55,6 @@ export function checkLimitWithoutNoWait(options: WaitOptions): void {
 export function limitsOf(ctx: Context, { waitTimeout, timeout }: WaitOptions): Limits {
   const byDefaultMs = ctx.terminal.offTerminal ? 3_600_000 : Number.POSITIVE_INFINITY;
   const limits = limitsAfter(ctx, waitTimeout ?? timeout ?? byDefaultMs);
-  ctx.out.endBy(limits.deadlineMs);
+  ctx.out.deadlineMs = limits.deadlineMs;
   return limits;
 }

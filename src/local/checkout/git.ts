@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { AppError, isOfKind, nullIf } from '../../base/errors.ts';
 import { endTree } from '../../base/end-tree.ts';
 import { GIT_DEFAULTS, withoutPrograms } from '../../base/git-config.ts';
 
 export interface GitOptions {
   cwd: string;
-  env: Readonly<Record<string, string | undefined>>;
+  env: NodeJS.ProcessEnv;
   signal?: AbortSignal;
-  /** Default 10 s. */
   timeoutMs?: number;
   input?: Uint8Array | string;
   /** The encoding of stdout: latin1 keeps each byte of a path as one character. Default utf8. */
@@ -28,51 +28,51 @@ const FOREIGN = (
  * when git was ended because it took too long; in stderr the credentials in URLs are replaced.
  * Throws `config` without git, and the signal's reason.
  */
-export function git(
+export async function git(
   args: readonly string[],
   options: GitOptions,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const { cwd, signal, timeoutMs = 10_000, encoding = 'utf8' } = options;
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(reasonOf(signal));
-    const child = execFile(
-      'git',
-      [...GIT_DEFAULTS, '-c', 'core.autocrlf=input', ...args],
-      {
-        cwd,
-        env: { ...gitEnvironment(options.env), ...options.repositoryEnv },
-        maxBuffer: 64 * 1024 * 1024,
-        encoding,
-      },
-      (error, stdout, stderr) => {
-        clearTimeout(deadline);
-        signal?.removeEventListener('abort', stop);
-        if (signal?.aborted) return reject(reasonOf(signal));
-        const code = error ? (error as NodeJS.ErrnoException).code : 0;
-        // Node reports it for a missing folder as for a missing program.
-        if (code === 'ENOENT') {
-          const [reason, hint] = existsSync(cwd)
-            ? ['git is not installed', 'install git, or add its folder to PATH']
-            : [`the folder ${cwd} does not exist`, undefined];
-          return reject(
-            new AppError('config', `cannot run git: ${reason}`, { hint, cause: error }),
-          );
-        }
-        const hidden = stderr.trim().replace(/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@]*@/gi, '$1***@');
-        resolve({ code: typeof code === 'number' ? code : null, stdout, stderr: hidden });
-      },
-    );
-    // Git may end without reading all of it: its exit code shows the reason.
-    child.stdin?.on('error', () => undefined).end(options.input);
-    const stop = () =>
-      void endTree(child).then(() => {
-        // A process that has left git may hold the pipes open.
-        child.stdout?.destroy();
-        child.stderr?.destroy();
-      });
-    const deadline = setTimeout(stop, timeoutMs);
-    signal?.addEventListener('abort', stop);
-  });
+  signal?.throwIfAborted();
+  const running = promisify(execFile)(
+    'git',
+    [...GIT_DEFAULTS, '-c', 'core.autocrlf=input', ...args],
+    {
+      cwd,
+      env: { ...gitEnvironment(options.env), ...options.repositoryEnv },
+      maxBuffer: 64 * 1024 * 1024,
+      encoding,
+    },
+  );
+  const { child } = running;
+  // Git may end without reading all of it: its exit code shows the reason.
+  child.stdin?.on('error', () => undefined).end(options.input);
+  const stop = () =>
+    void endTree(child).then(() => {
+      // A process that has left git may hold the pipes open.
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+    });
+  const deadline = setTimeout(stop, timeoutMs);
+  signal?.addEventListener('abort', stop);
+  const ended = await running
+    .then((output) => ({ ...output, code: 0 }))
+    .catch((error: { code?: string | number; stdout: string; stderr: string }) => error)
+    .finally(() => {
+      clearTimeout(deadline);
+      signal?.removeEventListener('abort', stop);
+    });
+  signal?.throwIfAborted();
+  const { code, stdout, stderr } = ended;
+  // Node reports it for a missing folder as for a missing program.
+  if (code === 'ENOENT') {
+    const [reason, hint] = existsSync(cwd)
+      ? ['git is not installed', 'install git, or add its folder to PATH']
+      : [`the folder ${cwd} does not exist`, undefined];
+    throw new AppError('config', `cannot run git: ${reason}`, { hint, cause: ended });
+  }
+  const hidden = stderr.trim().replace(/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@]*@/gi, '$1***@');
+  return { code: typeof code === 'number' ? code : null, stdout, stderr: hidden };
 }
 
 /** Options without the filters and merge drivers of the repository. */
@@ -81,10 +81,10 @@ export async function inRepository<T extends GitOptions>(options: T): Promise<T>
   return { ...options, env: withoutPrograms(stdout, options.env) };
 }
 
-function reasonOf(signal: AbortSignal): Error {
-  return signal.reason instanceof Error
-    ? signal.reason
-    : new AppError('interrupted', 'interrupted');
+/** The id of what is named; null: there is nothing of this name. */
+export async function revision(name: string, options: GitOptions): Promise<string | null> {
+  const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', name], options);
+  return code === 0 ? stdout.trim() : null;
 }
 
 /** Null: git is not installed. */

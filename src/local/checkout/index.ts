@@ -4,7 +4,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AppError, fileProblem } from '../../base/errors.ts';
 import type { CheckoutProof } from '../../domain/new-conversation.ts';
-import { git, inRepository, type GitOptions } from './git.ts';
+import { git, inRepository, revision, type GitOptions } from './git.ts';
 import { parseRemoteUrl } from './remote-url.ts';
 
 export { parseRepository, type RepositoryChoice } from './remote-url.ts';
@@ -187,9 +187,8 @@ export async function writeProof(options: GitOptions): Promise<CheckoutProof> {
 /** The commit of a branch of the checkout, or of its remote as last fetched; null for neither. */
 export async function branchCommit(branch: string, options: GitOptions): Promise<string | null> {
   for (const folder of ['refs/heads', 'refs/remotes/origin']) {
-    const name = `${folder}/${branch}^{commit}`;
-    const { code, stdout } = await git(['rev-parse', '-q', '--verify', name], options);
-    if (code === 0) return stdout.trim();
+    const commit = await revision(`${folder}/${branch}^{commit}`, options);
+    if (commit !== null) return commit;
   }
   return null;
 }

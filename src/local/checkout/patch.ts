@@ -111,7 +111,7 @@ function applyError(stderr: string, onto: string, merge: '3way' | 'whole'): AppE
         'write files: -o <dir>';
   return new AppError('conflict', `the changes do not apply to ${onto}: ${reason}`, {
     hint,
-    ...(errors.length > 1 ? { data: { errors: errors.slice(0, 50) } } : {}),
+    data: errors.length > 1 ? { errors: errors.slice(0, 50) } : {},
   });
 }
 
@@ -142,7 +142,6 @@ export function readable(name: string): string {
   return Buffer.from(name, 'latin1').toString('utf8');
 }
 
-/** The first five. */
 export function listed(names: readonly string[]): string {
   const shown = names.slice(0, 5).join(', ');
   return names.length > 5 ? `${shown} and ${names.length - 5} more files` : shown;

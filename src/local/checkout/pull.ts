@@ -2,21 +2,12 @@
  * `git apply` changes all files or none, and refuses paths that lead outside, into `.git` or
  * through a link.
  */
-import {
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import os from 'node:os';
+import { lstatSync, mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { AppError, isOfKind } from '../../base/errors.ts';
+import { AppError, cannotWrite, isOfKind, NO_FOLDER } from '../../base/errors.ts';
+import { inTemporaryFolder } from '../../base/temporary-folder.ts';
 import { cut } from '../../base/text/well-formed.ts';
-import { git, inRepository, type GitOptions } from './git.ts';
+import { git, inRepository, revision, type GitOptions } from './git.ts';
 import { withIndex } from './snapshot.ts';
 import {
   applyPatch,
@@ -43,6 +34,8 @@ export interface Retrieved {
   commit: string | null;
 }
 
+const TEMPORARY = 'acs-pull-';
+
 /** Neither settings of the user nor attributes of the patch convert files. */
 const KEEP_BYTES = '* -text !eol -ident -filter -working-tree-encoding\n';
 
@@ -63,7 +56,7 @@ export class Retriever {
     const flags = asked.threeWay ? ['--3way'] : [];
     // git compares times with those in the index, and takes a copy of a file for a changed one.
     if (asked.threeWay) await git(['update-index', '-q', '--refresh'], here);
-    return await withTemporary(os.tmpdir(), async (temporary) => {
+    return await inTemporaryFolder(TEMPORARY, async (temporary) => {
       const attributes = path.join(temporary, 'attributes');
       writeFileSync(attributes, await lineEndAttributes(patch.paths, here), 'latin1');
       const there = { ...here, config: ['-c', `core.attributesFile=${attributes}`] };
@@ -85,7 +78,8 @@ export class Retriever {
     const { code } = await git(['check-ref-format', '--branch', branch], this.at(root));
     if (code !== 0)
       throw new AppError('usage', `--branch: git does not accept the name "${branch}"`);
-    if ((await this.revision(root, `refs/heads/${branch}`)) !== null) throw branchExists(branch);
+    if ((await revision(`refs/heads/${branch}`, this.at(root))) !== null)
+      throw branchExists(branch);
   }
 
   /** On the commit `base` where the checkout has it, else on HEAD; the checkout stays as it is. */
@@ -99,7 +93,7 @@ export class Retriever {
     const base = asked.base === null ? null : await this.commitOf(root, asked.base);
     const parent = base ?? (await this.commitOf(root, 'HEAD'));
     const onto = parent === null ? 'an empty branch' : `commit ${parent.slice(0, 12)}`;
-    return await withTemporary(os.tmpdir(), async (temporary) => {
+    return await inTemporaryFolder(TEMPORARY, async (temporary) => {
       const there = { ...here, repositoryEnv: { GIT_INDEX_FILE: path.join(temporary, 'index') } };
       await gitOutput(['read-tree', parent ?? '--empty'], there);
       const flags = ['--cached', ...(asked.threeWay ? ['--3way'] : [])];
@@ -114,9 +108,12 @@ export class Retriever {
       if (asked.dryRun) return retrieved(patch);
       const tree = (await gitOutput(['write-tree'], there)).trim();
       const create = ['commit-tree', tree, ...(parent === null ? [] : ['-p', parent]), '-F', '-'];
-      const commit = await gitOutput(create, { ...this.at(root), input: asked.message });
-      await this.createBranch(root, asked.branch, commit.trim());
-      return { ...retrieved(patch), commit: commit.trim() };
+      const commit = (await gitOutput(create, { ...this.at(root), input: asked.message })).trim();
+      const ref = `refs/heads/${asked.branch}`;
+      const absent = '0'.repeat(commit.length);
+      const update = ['update-ref', '-m', 'acs conv pull', ref, commit, absent];
+      if ((await git(update, this.at(root))).code !== 0) throw branchExists(asked.branch);
+      return { ...retrieved(patch), commit };
     });
   }
 
@@ -144,15 +141,13 @@ export class Retriever {
         hint: 'name a new or an empty folder',
       });
     if (statSync(path.dirname(folder), { throwIfNoEntry: false })?.isDirectory() !== true)
-      throw new AppError('config', `cannot write ${folder}: its folder does not exist`, {
-        hint: 'create the folder, or choose another one',
-      });
+      throw cannotWrite(folder, NO_FOLDER);
   }
 
   /** The patch must be one against nothing. */
   async intoFolder(folder: string, asked: Pick<Retrieval, 'patch' | 'dryRun'>): Promise<Retrieved> {
     try {
-      return await withTemporary(path.dirname(folder), async (temporary) => {
+      const pull = async (temporary: string): Promise<Retrieved> => {
         const files = path.join(temporary, 'files');
         mkdirSync(files);
         const there = await this.newRepository(temporary, files);
@@ -163,11 +158,11 @@ export class Retriever {
           if (!asked.dryRun) renameSync(files, folder);
         }
         return retrieved(patch);
-      });
+      };
+      return await inTemporaryFolder(TEMPORARY, pull, path.dirname(folder));
     } catch (error) {
       if (!(error instanceof Error) || !('syscall' in error)) throw error;
-      const details = { ...UNCHANGED, cause: error };
-      throw new AppError('config', `cannot write ${folder}: ${error.message}`, details);
+      throw cannotWrite(folder, { reason: error.message, ...UNCHANGED }, error);
     }
   }
 
@@ -175,7 +170,7 @@ export class Retriever {
   async between(
     sides: readonly { patch: Uint8Array; whole: Uint8Array; name: string }[],
   ): Promise<{ patch: Uint8Array; submodules: string[] }> {
-    return await withTemporary(os.tmpdir(), async (temporary) => {
+    return await inTemporaryFolder(TEMPORARY, async (temporary) => {
       const there = await this.newRepository(temporary, temporary);
       const submodules = new Set<string>();
       const apply = async (bytes: Uint8Array, name: string, ...flags: string[]): Promise<void> => {
@@ -229,19 +224,7 @@ export class Retriever {
   }
 
   private commitOf(root: string, name: string): Promise<string | null> {
-    return this.revision(root, `${name}^{commit}`);
-  }
-
-  private async revision(root: string, name: string): Promise<string | null> {
-    const args = ['rev-parse', '--verify', '--quiet', name];
-    const { code, stdout } = await git(args, this.at(root));
-    return code === 0 ? stdout.trim() : null;
-  }
-
-  private async createBranch(root: string, branch: string, commit: string): Promise<void> {
-    const absent = '0'.repeat(commit.length);
-    const update = ['update-ref', '-m', 'acs conv pull', `refs/heads/${branch}`, commit, absent];
-    if ((await git(update, this.at(root))).code !== 0) throw branchExists(branch);
+    return revision(`${name}^{commit}`, this.at(root));
   }
 }
 
@@ -249,21 +232,11 @@ function retrieved({ paths, submodules }: Patch): Retrieved {
   return { files: paths.map(readable), submodules, conflicts: [], commit: null };
 }
 
-async function withTemporary<T>(parent: string, use: (folder: string) => Promise<T>) {
-  const folder = mkdtempSync(path.join(parent, 'acs-pull-'));
-  try {
-    return await use(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
 const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
 
 /** Ids of the blobs of the files that differ from HEAD, by path; zeros for a deleted one. */
 async function changedBlobs(names: readonly string[], options: GitOptions) {
-  const { stdout } = await git(['rev-parse', '-q', '--verify', 'HEAD'], options);
-  const head = stdout.trim() || EMPTY_TREE;
+  const head = (await revision('HEAD', options)) ?? EMPTY_TREE;
   const compare = ['diff-index', '--cached', '--raw', '-z', '--no-renames', head];
   const list = await withIndex(options, head, names, (there) => gitOutput(compare, there));
   const entries = list.matchAll(/:\d+ \d+ \w+ (\w+) \w\0([^\0]*)\0/g);

@@ -34,14 +34,10 @@ export function parseRemoteUrl(text: string): RemoteUrl | null {
   const trimmed = text.trim();
   if (trimmed === '' || trimmed.startsWith('-') || /[\x00-\x1f\x7f]/.test(trimmed)) return null;
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed)) return parseUrl(trimmed);
-  const scp = /^(?:([^@/\s:]+)@)?([^:/\s@]+|\[[^\]]+\]):(?!\/\/)(.+)$/.exec(trimmed);
+  const scp = /^(?:[^@/\s:]+@)?([^:/\s@]+|\[[^\]]+\]):(?!\/\/)(.+)$/.exec(trimmed);
   if (scp && !isDrive(trimmed)) {
-    const [, user, host = '', path = ''] = scp;
-    return describe(
-      `${user === undefined ? '' : `${user}@`}${host}:${path}`,
-      host.toLowerCase(),
-      path,
-    );
+    const [, host = '', path = ''] = scp;
+    return describe(trimmed, host.toLowerCase(), path);
   }
   return { url: trimmed, host: null, repository: null, git_provider: null };
 }

@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { lstat, readFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { inTemporaryFolder } from '../../base/temporary-folder.ts';
 import type { CheckoutChanges, CloneState } from '../../domain/new-conversation.ts';
 import type { Checkout } from './index.ts';
 import { git, inRepository, type GitOptions } from './git.ts';
@@ -113,8 +114,7 @@ export async function withIndex<T>(
   names: readonly string[],
   use: (there: GitOptions) => Promise<T>,
 ): Promise<T> {
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'acs-index-'));
-  try {
+  return await inTemporaryFolder('acs-index-', async (folder) => {
     const there = { ...options, repositoryEnv: { GIT_INDEX_FILE: path.join(folder, 'index') } };
     await gitOutput(['read-tree', head ?? '--empty'], there);
     const input = Buffer.from(names.map((name) => `${name}\0`).join(''), 'latin1');
@@ -125,7 +125,5 @@ export async function withIndex<T>(
     const converting = ['-c', `core.autocrlf=${lineEnds}`];
     await gitOutput([...converting, ...update], { ...there, input });
     return await use(there);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }

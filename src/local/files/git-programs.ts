@@ -1,5 +1,6 @@
 import { lstatSync } from 'node:fs';
 import path from 'node:path';
+import { tried } from './pack.ts';
 
 export const RUN_BY_GIT = 'git would run it, or programs that it names';
 
@@ -35,7 +36,7 @@ export function withoutGitPrograms(
     // git takes a folder of any name for a repository; of a submodule and a linked work tree it is
     // below .git.
     const has = (child: string) =>
-      folders.some((folder) => isThere(path.join(folder, name, child)));
+      folders.some((folder) => tried(() => lstatSync(path.join(folder, name, child))) !== null);
     const isRepository =
       kind === 'folder' && (has('commondir') || ['HEAD', 'objects', 'refs'].every(has));
     const last = isRepository ? '.git' : path.posix.basename(name);
@@ -45,13 +46,4 @@ export function withoutGitPrograms(
   }
   for (const name of removed) tree.delete(name);
   return [...removed].filter((name) => !removed.has(path.posix.dirname(name)));
-}
-
-function isThere(file: string): boolean {
-  try {
-    lstatSync(file);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -39,7 +39,7 @@ function kindOf(found: Stats | null): PathInfo['kind'] {
   return found.isFile() ? 'file' : 'other';
 }
 
-function tried<T>(read: () => T): T | null {
+export function tried<T>(read: () => T): T | null {
   try {
     return read();
   } catch {
@@ -78,15 +78,8 @@ export async function* fileParts(file: string, bytes?: number): AsyncGenerator<U
 
 type Entry = NonNullable<Parameters<Pack['entry']>[0]> & { size: number };
 
-export interface FolderSource {
-  files: number;
-  bytes: number;
-  leftOut: string[];
-  parts: () => AsyncIterable<Uint8Array>;
-}
-
 /** Links are not followed. Throws `config` for what cannot be read. */
-export async function openFolder(root: string, signal: AbortSignal): Promise<FolderSource> {
+export async function openFolder(root: string, signal: AbortSignal) {
   const entries: Entry[] = [];
   const leftOut: string[] = [];
   const names = ['.'];

@@ -23,17 +23,11 @@ import { cut } from '../../base/text/well-formed.ts';
 /** Keys are paths (the folder itself: `.`), folders before what is in them. */
 type Tree = Map<string, { kind: Kind; mode: number; bytes: number }>;
 
-interface Unpacked {
-  files: number;
-  bytes: number;
-  leftOut: string[];
-}
-
 /** A throw changes nothing: `conflict` of a file with a folder, `server` for a bad archive. */
 export async function unpackInto(
   { path: target, kind }: PathInfo,
   receive: (into: (part: Uint8Array) => Promise<void>) => Promise<void>,
-): Promise<Unpacked> {
+) {
   const archive = extract();
   const leftOut: string[] = [];
   let stage: string | null = null;

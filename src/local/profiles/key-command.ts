@@ -8,11 +8,10 @@ import { cut } from '../../base/text/well-formed.ts';
 
 export interface KeyCommandOptions {
   cwd: string;
-  env: Readonly<Record<string, string | undefined>>;
+  env: NodeJS.ProcessEnv;
   signal: AbortSignal;
   /** Takes each line of stderr at once. The key is removed only where it came on stdout before. */
   report(line: string): void;
-  /** Default 30 s. */
   timeoutMs?: number;
 }
 
@@ -35,42 +34,33 @@ export async function runKeyCommand(command: string, options: KeyCommandOptions)
     const shown = cut(createRedactor([printed]).known(line), 500);
     if (shown.trim() !== '') report(shown);
   });
-  const ended = new AbortController();
-  let stopping = false;
-  const stopped = new Promise<never>((_, reject) => {
-    const stop = (error: unknown) => {
-      if (stopping) return;
-      stopping = true;
-      void endTree(child).then(() => reject(error as Error));
-    };
-    const late = setTimeout(
-      () => stop(failure(`did not exit within ${timeoutMs / 1000} s`)),
-      timeoutMs,
-    );
-    ended.signal.addEventListener('abort', () => clearTimeout(late));
-    signal.addEventListener('abort', () => stop(signal.reason), { signal: ended.signal });
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      printed += text;
-      if (printed.length <= MAX_OUTPUT_BYTES) return;
-      child.stdout.pause();
-      stop(failure('printed more than a key'));
-    });
+  const stop = new AbortController();
+  const interrupt = () => stop.abort(signal.reason);
+  signal.addEventListener('abort', interrupt);
+  const late = setTimeout(
+    () => stop.abort(failure(`did not exit within ${timeoutMs / 1000} s`)),
+    timeoutMs,
+  );
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    printed += text;
+    if (printed.length <= MAX_OUTPUT_BYTES) return;
+    child.stdout.pause();
+    stop.abort(failure('printed more than a key'));
   });
   try {
-    const [code, killedBy] = (await Promise.race([once(child, 'close'), stopped])) as [
-      number | null,
-      string | null,
-    ];
-    // The command may exit, by the kill or by itself, before the reason for stopping it is thrown.
-    if (stopping) return await stopped;
+    const ended = await once(child, 'close', { signal: stop.signal });
+    const [code, killedBy] = ended as [number | null, string | null];
     if (code === 0) return printed;
     throw failure(code === null ? `was killed by ${killedBy}` : `exited with code ${code}`);
   } catch (error) {
-    throw isAppError(error) || signal.aborted
-      ? error
-      : failure(`could not be started: ${(error as Error).message}`);
+    if (stop.signal.aborted) {
+      await endTree(child);
+      throw stop.signal.reason;
+    }
+    throw isAppError(error) ? error : failure(`could not be started: ${(error as Error).message}`);
   } finally {
-    ended.abort();
+    clearTimeout(late);
+    signal.removeEventListener('abort', interrupt);
     // A process that the command left behind may hold the pipes open.
     child.stdout.destroy();
     child.stderr.destroy();

@@ -13,7 +13,7 @@ const MAX_KEY_BYTES = 16_384;
 
 /** Throws `config` when the key cannot be had or cannot be sent. */
 export async function fillTarget(plan: TargetPlan, readers: KeyReaders): Promise<ResolvedTarget> {
-  if (plan.key.from === 'local') {
+  if (plan.local) {
     const running = await readers.local();
     return {
       ...plan,

@@ -9,7 +9,6 @@ export const LOCAL_PROFILE = 'local';
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** Throws `usage`. */
 export function checkNewProfileName(name: string): void {
   if (name === LOCAL_PROFILE) {
     throw new AppError('usage', '"local" is the built-in profile of the local service', {
@@ -74,23 +73,21 @@ export interface ResolvedTarget {
   notices: string[];
 }
 
-export type KeyPlan =
+export type NewKey =
   | { from: 'none' }
   | { from: 'value'; value: string; source: string }
   | { from: 'file'; path: string }
   | { from: 'stdin' }
-  | { from: 'command'; command: string }
-  | { from: 'local' };
+  | { from: 'command'; command: string };
 
-export type NewKey = Exclude<KeyPlan, { from: 'local' }>;
-
-export type TargetPlan = Omit<ResolvedTarget, 'key' | 'key_source'> & { key: KeyPlan };
+/** That of the local service has no key: the service has it while it runs. */
+export type TargetPlan = Omit<ResolvedTarget, 'key' | 'key_source'> & { key: NewKey };
 
 export interface TargetQuery {
   profile?: string;
   baseUrl?: string;
   apiKeyFile?: string;
-  env: Readonly<Record<string, string | undefined>>;
+  env: NodeJS.ProcessEnv;
   offTerminal: boolean;
 }
 
@@ -176,28 +173,22 @@ async function planUrl(
 ): Promise<TargetPlan> {
   const { origin } = new URL(baseUrl);
   const plan = { base_url: baseUrl, origin, base_url_source: source, profile: null, local: false };
-  if (name === undefined) return { ...plan, ...planKey(query, null) };
+  const withoutProfile = (...reasons: string[]): TargetPlan => {
+    const { key, notices } = planKey(query, null);
+    return { ...plan, key, notices: [...reasons, ...notices] };
+  };
+  if (name === undefined) return withoutProfile();
   if (name === LOCAL_PROFILE) {
     const given = source === 'flag' ? '--base-url' : 'ACS_BASE_URL';
-    const { key, notices } = planKey(query, null);
-    return {
-      ...plan,
-      key,
-      notices: [`the profile "local" is not used, because ${given} names the server`, ...notices],
-    };
+    return withoutProfile(`the profile "local" is not used, because ${given} names the server`);
   }
   const profile = await findProfile(name, load);
   const { origin: itsOrigin } = new URL(profile.base_url);
-  if (itsOrigin === origin) {
-    return { ...plan, profile: name, ...planKey(query, profile) };
-  }
-  const { key, notices } = planKey(query, null);
-  if (profile.key !== undefined || profile.key_command !== undefined) {
-    notices.unshift(
-      `the key of profile "${name}" belongs to ${itsOrigin} and is not sent to ${origin}`,
-    );
-  }
-  return { ...plan, key, notices };
+  if (itsOrigin === origin) return { ...plan, profile: name, ...planKey(query, profile) };
+  if (profile.key === undefined && profile.key_command === undefined) return withoutProfile();
+  return withoutProfile(
+    `the key of profile "${name}" belongs to ${itsOrigin} and is not sent to ${origin}`,
+  );
 }
 
 async function planProfile(
@@ -231,7 +222,7 @@ function planLocal(query: TargetQuery, source: string): TargetPlan {
     base_url_source: source,
     profile: LOCAL_PROFILE,
     local: true,
-    key: { from: 'local' },
+    key: { from: 'none' },
     notices: unusedKey(query.env, 'the local service accepts only its own key'),
   };
 }
@@ -240,10 +231,9 @@ function planLocal(query: TargetQuery, source: string): TargetPlan {
 function planKey(
   { apiKeyFile, env }: TargetQuery,
   profile: Profile | null,
-): { key: KeyPlan; notices: string[] } {
+): { key: NewKey; notices: string[] } {
   if (apiKeyFile !== undefined) {
-    const key: KeyPlan =
-      apiKeyFile === '-' ? { from: 'stdin' } : { from: 'file', path: apiKeyFile };
+    const key: NewKey = apiKeyFile === '-' ? { from: 'stdin' } : { from: 'file', path: apiKeyFile };
     return { key, notices: unusedKey(env, '--api-key-file gives the key') };
   }
   if (profile?.key_command !== undefined || profile?.key !== undefined) {

@@ -1,7 +1,6 @@
 /** The only importer of conf, which is loaded on the first write: it takes 67 ms. */
 import { chmod, lstat, readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { AppError, isAppError, fileProblem } from '../../base/errors.ts';
 import { makeFolder } from '../../base/make-folder.ts';
 import {
@@ -22,107 +21,103 @@ interface ProfileDocument {
   [member: string]: unknown;
 }
 
-/** Throws `config` for a corrupt file, which is never overwritten. */
-export interface ProfileStore {
-  readonly path: string;
-  list(): Promise<Profile[]>;
-  get(name: string): Promise<Profile | null>;
-  defaultName(): Promise<string | null>;
-  /** Throws `usage`. */
-  draft(name: string, baseUrl: string): { name: string; base_url: string };
-  /** Adds or replaces. The first profile becomes the default. */
-  put(profile: Profile): Promise<void>;
-  /** The default follows. Throws `usage`, `not-found` and `conflict`. */
-  rename(from: string, to: string): Promise<void>;
-  /** Removing the default leaves none. Throws `not-found`. */
-  remove(name: string): Promise<void>;
-  /** A stored name or `local`. Throws `not-found`. */
-  setDefault(name: string): Promise<void>;
-}
-
 const LOCK_WAIT_MS = 20_000;
-const RETRY_MS = 20;
 const OWN_FILES = /^(profiles\.json.*|cache)$/;
 
-interface StoreOptions {
-  configDir: string;
-  /** Takes a line about a store that others may read. Absent where files have no mode. */
-  notice?: (text: string) => Promise<void>;
-}
+/** All throw `config` for a corrupt file, which is never overwritten. */
+export class ProfileStore {
+  readonly path: string;
+  private readonly configDir: string;
+  private readonly notice: ((text: string) => Promise<void>) | null;
+  private closing: Promise<void> | null = null;
 
-export function openProfileStore({ configDir, notice }: StoreOptions): ProfileStore {
-  const file = path.join(configDir, 'profiles.json');
-  let closing: Promise<void> | null = null;
-  const read = async () => {
-    if (notice !== undefined) await (closing ??= closeToOthers(file, notice));
-    return await readDocument(file);
-  };
-  const change = async (edit: (document: ProfileDocument) => void): Promise<void> => {
+  /** `notice`: of a store that others may read; null where files have no mode. */
+  constructor(configDir: string, notice: ProfileStore['notice']) {
+    this.path = path.join(configDir, 'profiles.json');
+    this.configDir = configDir;
+    this.notice = notice;
+  }
+
+  async list(): Promise<Profile[]> {
+    const { profiles } = await this.read();
+    return Object.entries(profiles).map(([name, profile]) => ({ ...profile, name }));
+  }
+
+  async get(name: string): Promise<Profile | null> {
+    return (await this.list()).find((profile) => profile.name === name) ?? null;
+  }
+
+  async defaultName(): Promise<string | null> {
+    return (await this.read()).default;
+  }
+
+  /** Throws `usage`. */
+  draft(name: string, baseUrl: string): { name: string; base_url: string } {
+    checkNewProfileName(name);
+    return { name, base_url: normalizeServerUrl(baseUrl, '--base-url', 'usage') };
+  }
+
+  /** Adds or replaces. The first profile becomes the default. */
+  put({ name, ...profile }: Profile): Promise<void> {
+    return this.change((document) => {
+      if (Object.keys(document.profiles).length === 0) document.default ??= name;
+      document.profiles[name] = profile;
+    });
+  }
+
+  /** The default follows. Throws `usage`, `not-found` and `conflict`. */
+  rename(from: string, to: string): Promise<void> {
+    return this.change((document) => {
+      refuseUnknown(document, from);
+      checkNewProfileName(to);
+      if (from !== to && Object.hasOwn(document.profiles, to)) {
+        throw new AppError('conflict', `profile "${to}" exists already`, {
+          hint: 'choose another name',
+        });
+      }
+      const renamed = Object.entries(document.profiles).map(([name, profile]) => [
+        name === from ? to : name,
+        profile,
+      ]);
+      document.profiles = Object.fromEntries(renamed) as ProfileDocument['profiles'];
+      if (document.default === from) document.default = to;
+    });
+  }
+
+  /** Removing the default leaves none. Throws `not-found`. */
+  remove(name: string): Promise<void> {
+    return this.change((document) => {
+      refuseUnknown(document, name);
+      delete document.profiles[name];
+      if (document.default === name) document.default = null;
+    });
+  }
+
+  /** A stored name or `local`. Throws `not-found`. */
+  setDefault(name: string): Promise<void> {
+    return this.change((document) => {
+      if (name !== LOCAL_PROFILE) refuseUnknown(document, name);
+      document.default = name;
+    });
+  }
+
+  private async read(): Promise<ProfileDocument> {
+    if (this.notice !== null) await (this.closing ??= closeToOthers(this.path, this.notice));
+    return await readDocument(this.path);
+  }
+
+  private async change(edit: (document: ProfileDocument) => void): Promise<void> {
     try {
-      await changeDocument(configDir, file, edit);
+      await changeDocument(this.configDir, this.path, edit);
     } catch (error) {
       if (isAppError(error)) throw error;
-      throw new AppError(
-        'config',
-        `cannot write the profile store ${file}: ${fileProblem(error).reason}`,
-        {
-          hint: 'make its directory writable, or set ACS_CONFIG_DIR to another one',
-          cause: error,
-        },
-      );
+      const message = `cannot write the profile store ${this.path}: ${fileProblem(error).reason}`;
+      throw new AppError('config', message, {
+        hint: 'make its directory writable, or set ACS_CONFIG_DIR to another one',
+        cause: error,
+      });
     }
-  };
-  return {
-    path: file,
-    async list() {
-      const { profiles } = await read();
-      return Object.entries(profiles).map(([name, profile]) => ({ ...profile, name }));
-    },
-    async get(name) {
-      const { profiles } = await read();
-      const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
-      return profile ? { ...profile, name } : null;
-    },
-    async defaultName() {
-      return (await read()).default;
-    },
-    draft(name, baseUrl) {
-      checkNewProfileName(name);
-      return { name, base_url: normalizeServerUrl(baseUrl, '--base-url', 'usage') };
-    },
-    put: ({ name, ...profile }) =>
-      change((document) => {
-        if (Object.keys(document.profiles).length === 0) document.default ??= name;
-        document.profiles[name] = profile;
-      }),
-    rename: (from, to) =>
-      change((document) => {
-        refuseUnknown(document, from);
-        checkNewProfileName(to);
-        if (from !== to && Object.hasOwn(document.profiles, to)) {
-          throw new AppError('conflict', `profile "${to}" exists already`, {
-            hint: 'choose another name',
-          });
-        }
-        const renamed = Object.entries(document.profiles).map(([name, profile]) => [
-          name === from ? to : name,
-          profile,
-        ]);
-        document.profiles = Object.fromEntries(renamed) as ProfileDocument['profiles'];
-        if (document.default === from) document.default = to;
-      }),
-    remove: (name) =>
-      change((document) => {
-        refuseUnknown(document, name);
-        delete document.profiles[name];
-        if (document.default === name) document.default = null;
-      }),
-    setDefault: (name) =>
-      change((document) => {
-        if (name !== LOCAL_PROFILE) refuseUnknown(document, name);
-        document.default = name;
-      }),
-  };
+  }
 }
 
 /** Reads again under the lock: the changes of two processes at once are both stored. */
@@ -137,19 +132,8 @@ async function changeDocument(
     ((await stat(configDir)).mode & 0o077) !== 0 && !(await lstat(configDir)).isSymbolicLink();
   if (isOpen && (await readdir(configDir)).every((name) => OWN_FILES.test(name)))
     await chmod(configDir, 0o700);
-  const { lockFile } = await import('../files/lock.ts');
-  let held = lockFile(file);
-  for (let waitedMs = 0; 'pid' in held; waitedMs += RETRY_MS) {
-    if (waitedMs >= LOCK_WAIT_MS) {
-      const holder = `another acs process (pid ${held.pid}) holds the lock of ${file}`;
-      throw new AppError('config', holder, {
-        hint: 'end that process, or wait for it',
-        retryable: true,
-      });
-    }
-    await delay(RETRY_MS);
-    held = lockFile(file);
-  }
+  const { waitForLock } = await import('../files/lock.ts');
+  const held = await waitForLock(file, LOCK_WAIT_MS);
   try {
     const document = await readDocument(file);
     edit(document);

@@ -51,8 +51,10 @@ const BARE = 'https://bare.example/acs';
  * What decides, in one line: the URL, its source, the profile, the source of the key, the notices.
  */
 async function chosen(given: Given): Promise<string> {
-  const { base_url: url, base_url_source: source, key, profile, notices } = await plan(given);
-  const from = key.from === 'value' ? key.source : key.from;
+  const { base_url: url, base_url_source: source, ...target } = await plan(given);
+  const { key, profile, notices, local } = target;
+  const own = key.from === 'value' ? key.source : key.from;
+  const from = local ? 'local' : own;
   return [url ?? 'local service', source, profile ?? '-', from, ...notices].join(' | ');
 }
 

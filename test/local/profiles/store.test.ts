@@ -13,7 +13,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { openProfileStore } from '../../../src/local/profiles/store.ts';
+import { ProfileStore } from '../../../src/local/profiles/store.ts';
 import { folderOfEachTest } from '../../support/temporary-folder.ts';
 import { until } from '../../support/test-clock.ts';
 import { invoke, PACKAGE_ROOT, type Ended } from '../../support/world.ts';
@@ -26,14 +26,14 @@ describe('the profile store', () => {
   it('restricts its own directory to its owner, and does not change a directory that others use', async () => {
     mkdirSync(dirs.configDir, { recursive: true });
     chmodSync(dirs.configDir, 0o755);
-    await openProfileStore(dirs).put(profile('work'));
+    await new ProfileStore(dirs.configDir, null).put(profile('work'));
     expect(mode(dirs.configDir)).toBe('700');
 
     const shared = path.join(dirs.base, 'shared');
     mkdirSync(shared);
     chmodSync(shared, 0o755);
     writeFileSync(path.join(shared, 'other'), '');
-    await openProfileStore({ ...dirs, configDir: shared }).put(profile('work'));
+    await new ProfileStore(shared, null).put(profile('work'));
     expect([mode(shared), mode(path.join(shared, 'profiles.json'))]).toEqual(['755', '600']);
   });
 
@@ -42,7 +42,7 @@ describe('the profile store', () => {
     writeFileSync(target, '{"profiles":{}}', { mode: 0o644 });
     mkdirSync(dirs.configDir, { recursive: true, mode: 0o700 });
     symlinkSync(target, dirs.file);
-    await openProfileStore(dirs).put(profile('work'));
+    await new ProfileStore(dirs.configDir, null).put(profile('work'));
     expect(lstatSync(dirs.file).isSymbolicLink()).toBe(true);
     expect(JSON.parse(readFileSync(target, 'utf8'))).toMatchObject({ default: 'work' });
     expect(mode(target)).toBe('600');
@@ -56,7 +56,7 @@ describe('the profile store', () => {
         later: { a: 1 },
       }),
     );
-    const store = openProfileStore(dirs);
+    const store = new ProfileStore(dirs.configDir, null);
     await store.rename('work', 'office');
     expect([(await store.list()).map(({ name }) => name), await store.defaultName()]).toEqual([
       ['office', 'other'],
@@ -76,10 +76,7 @@ describe('the profile store', () => {
 
   it('is empty when its directory cannot exist, and throws config on a write', async () => {
     writeFileSync(path.join(dirs.base, 'no-folder'), '');
-    const store = openProfileStore({
-      ...dirs,
-      configDir: path.join(dirs.base, 'no-folder', 'acs'),
-    });
+    const store = new ProfileStore(path.join(dirs.base, 'no-folder', 'acs'), null);
     expect(await store.list()).toEqual([]);
     await expect(store.put(profile('work'))).rejects.toMatchObject({
       kind: 'config',
@@ -119,7 +116,7 @@ describe('the profile store', () => {
     ['{"default": "gone", "profiles": {}}', '"default" names a profile that does not exist'],
   ])('is not changed when it is corrupt: %s', async (text, why) => {
     dirs.corrupt(text);
-    const store = openProfileStore(dirs);
+    const store = new ProfileStore(dirs.configDir, null);
     const hint = 'repair the file, or move it away and sign in again; acs has not changed it';
     const refused = {
       kind: 'config',
@@ -133,7 +130,7 @@ describe('the profile store', () => {
   });
 
   it('refuses names that are taken, unknown or not allowed, and replaces a profile', async () => {
-    const store = openProfileStore(dirs);
+    const store = new ProfileStore(dirs.configDir, null);
     await store.put(profile('work'));
     await store.put(profile('other'));
     await expect(store.rename('other', 'local')).rejects.toMatchObject({ kind: 'usage' });
@@ -154,7 +151,7 @@ describe('the profile store', () => {
       path.join(dirs.configDir, 'profiles.json.lock'),
       JSON.stringify({ pid, start: null }),
     );
-    await openProfileStore(dirs).put(profile('work'));
+    await new ProfileStore(dirs.configDir, null).put(profile('work'));
     expect(readdirSync(dirs.configDir)).toEqual(['profiles.json']);
   });
 
@@ -162,9 +159,9 @@ describe('the profile store', () => {
     const script = path.join(dirs.base, 'add.cjs');
     await build({
       stdin: {
-        contents: `import { openProfileStore } from './src/local/profiles/store.ts';
+        contents: `import { ProfileStore } from './src/local/profiles/store.ts';
           const [configDir, name] = process.argv.slice(2);
-          openProfileStore({ configDir }).put({ name, base_url: 'https://a.example', created_at: 'now' })
+          new ProfileStore(configDir, null).put({ name, base_url: 'https://a.example', created_at: 'now' })
             .catch((error) => { console.error(error); process.exitCode = 1; });`,
         resolveDir: path.resolve(import.meta.dirname, '..', '..', '..'),
         loader: 'ts',
@@ -178,7 +175,7 @@ describe('the profile store', () => {
     await Promise.all(
       names.map((name) => promisify(execFile)(process.execPath, [script, dirs.configDir, name])),
     );
-    const stored = (await openProfileStore(dirs).list()).map(({ name }) => name);
+    const stored = (await new ProfileStore(dirs.configDir, null).list()).map(({ name }) => name);
     expect(stored.sort()).toEqual(names);
   });
 });
@@ -257,7 +254,7 @@ describe('a process that writes the profile store', () => {
   });
 
   it('gets each SIGINT once, so that the first one does not end it', async () => {
-    await openProfileStore(dirs).put(profile('work'));
+    await new ProfileStore(dirs.configDir, null).put(profile('work'));
     const acs = start(['profile', 'use', 'local', '--json'], at());
     await until(() => acs.out().endsWith('\n'));
     acs.child.kill('SIGINT');
@@ -265,7 +262,7 @@ describe('a process that writes the profile store', () => {
   });
 
   it('leaves the store as it is when the disk is full', async () => {
-    await openProfileStore(dirs).put(profile('work', { key: 'x'.repeat(2_000) }));
+    await new ProfileStore(dirs.configDir, null).put(profile('work', { key: 'x'.repeat(2_000) }));
     const before = readFileSync(dirs.file, 'utf8');
     const { NODE_OPTIONS: _, ...env } = at().env;
     // A file of this process may have 1,024 bytes: Node ends where it would write more.
