@@ -43,13 +43,11 @@ const UNKNOWN_COLUMNS = 80;
 export class Emitter extends Sink {
   readonly #options: EmitterOptions;
   readonly #base: Format;
-  readonly #redact: (text: string) => string;
   #kind: OutputKind | null = null;
 
   constructor(options: EmitterOptions) {
     super(options);
     this.#options = options;
-    this.#redact = options.redact;
     this.#base = options.globals.format ?? (this.onTerminal ? 'table' : 'tsv');
   }
 
@@ -144,7 +142,7 @@ export class Emitter extends Sink {
 
   async text(rows: readonly (readonly LinePart[])[], indent?: number): Promise<void> {
     const parts = rows.map((row) =>
-      row.map((part) => ({ ...part, text: this.#redact(part.text) })),
+      row.map((part) => ({ ...part, text: this.#options.redact(part.text) })),
     );
     await this.write(renderLines(parts, await this.#look(), indent));
   }
@@ -155,7 +153,7 @@ export class Emitter extends Sink {
     if (isForPrograms(format)) return await this.write(jsonLine(this.redacted(record)));
     if (format !== 'table' || plain === undefined) return;
     const look = { width: Infinity, palette: NO_COLORS };
-    await this.write(renderLines([[{ text: this.#redact(plain) }]], look));
+    await this.write(renderLines([[{ text: this.#options.redact(plain) }]], look));
   }
 
   async documents(values: readonly unknown[]): Promise<void> {
@@ -165,7 +163,7 @@ export class Emitter extends Sink {
 
   /** Without secrets, for texts that go to `raw`. */
   redacted<T>(value: T): T {
-    return mapStrings(value, this.#redact, this.#options.isRedacted) as T;
+    return mapStrings(value, this.#options.redact, this.#options.isRedacted) as T;
   }
 
   /** A stream without any item still creates the file of --output; a dry run creates none. */

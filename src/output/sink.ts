@@ -60,22 +60,18 @@ export class Sink {
   }
 
   protected async put(chunk: string | Uint8Array): Promise<void> {
-    if (this.target === 'file') await (await (this.#file ??= this.#openFile())).write(chunk);
-    else if (chunk.length > 0) await this.#toTerminal(chunk);
-  }
-
-  async #openFile() {
-    const { fileDestination } = await import('./destination.ts');
-    const { globals, cwd } = this.#options;
-    return fileDestination(globals.output ?? '-', cwd);
+    if (this.target === 'file') {
+      const { globals, cwd } = this.#options;
+      this.#file ??= import('./destination.ts').then(({ fileDestination }) =>
+        fileDestination(globals.output ?? '-', cwd),
+      );
+      await (await this.#file).write(chunk);
+    } else if (chunk.length > 0) await this.#toTerminal(chunk);
   }
 
   #jq(): Promise<JqFilter> {
-    return (this.#filter ??= this.#openJq());
-  }
-
-  async #openJq(): Promise<JqFilter> {
-    const { JqFilter } = await import('./jq.ts');
-    return new JqFilter(this.#options, this);
+    return (this.#filter ??= import('./jq.ts').then(
+      ({ JqFilter }) => new JqFilter(this.#options, this),
+    ));
   }
 }

@@ -31,10 +31,10 @@ const NAMES = {
 
 interface Step {
   kind: keyof typeof NAMES;
-  title: string;
+  title?: string;
   thought?: string;
-  body: string | null;
-  form: Form;
+  body?: string | null;
+  form?: Form;
   failure?: string | null;
 }
 
@@ -74,12 +74,10 @@ const IMPLIED_STATES = /^(?:init|loading|idle|running|finished|awaiting_user_inp
 
 function stepOf(event: PageEvent & { text: string }): Step | null {
   const text = fullText(event);
-  if (event.signal === 'message')
-    return { kind: 'user', title: '', body: text || event.text, form: 'text' };
+  if (event.signal === 'message') return { kind: 'user', body: text || event.text };
   const status = statusWordOf(event);
   if (status !== null && IMPLIED_STATES.test(status)) return null;
-  if (status !== null)
-    return { kind: 'status', title: status.replaceAll('_', ' '), body: null, form: 'text' };
+  if (status !== null) return { kind: 'status', title: status.replaceAll('_', ' ') };
   return STEPS[shapeOf(event)](event, text);
 }
 
@@ -87,7 +85,6 @@ type MakeStep = (event: PageEvent & { text: string }, text: string) => Step;
 
 const agentStep: MakeStep = (event, text) => ({
   kind: 'agent',
-  title: '',
   body: text || event.text,
   form: 'markdown',
 });
@@ -104,7 +101,7 @@ const STEPS: Record<ReturnType<typeof shapeOf>, MakeStep> = {
     const exitCode = exitCodeOf(event) ?? 0;
     const error = isErrorOf(event) ? 'failed' : null;
     const failure = exitCode > 0 ? `exit code ${exitCode}` : error;
-    return { kind: 'output', title: '', body: text || null, form: 'code', failure };
+    return { kind: 'output', body: text || null, form: 'code', failure };
   },
   error: (event, text) => ({
     kind: 'error',
@@ -115,19 +112,18 @@ const STEPS: Record<ReturnType<typeof shapeOf>, MakeStep> = {
   action(event) {
     const thought = thoughtOf(event).trim();
     const reason = thought === event.text ? '' : thought;
-    return { kind: 'action', title: event.text, thought: reason, body: null, form: 'text' };
+    return { kind: 'action', title: event.text, thought: reason };
   },
   other: (event, text) => ({
     kind: 'other',
     title: event.text,
     body: text === event.text ? null : text || null,
-    form: 'text',
   }),
 };
 
 async function editStep(edit: Edit): Promise<Step> {
   const { path, before, after } = edit;
-  const step = { kind: 'edit', title: safeLine(path), body: null, form: 'diff' } as const;
+  const step = { kind: 'edit', title: safeLine(path), form: 'diff' } as const;
   const sides = sidesOf(edit);
   if (after === undefined || before === undefined || before === after || isBinary(sides))
     return step;
@@ -144,7 +140,7 @@ function isLong(body: string): boolean {
 }
 
 function stepItem(step: Step, time: Markup): Markup {
-  const { kind, title, thought = '', form, failure = null } = step;
+  const { kind, title = '', thought = '', form, failure = null } = step;
   const nameClass = kind === 'other' || kind === 'status' ? 'quiet' : 'who';
   const titleClass = form === 'diff' ? 'path' : '';
   const shownTitle = title && markup`<span class="${titleClass}">${title}</span> `;
@@ -158,7 +154,10 @@ function stepItem(step: Step, time: Markup): Markup {
 }
 
 /** Long bodies and those of other events are closed at first, but not what is said. */
-function contentOf({ kind, body, form, failure = null }: Step, heading: Markup): Markup {
+function contentOf(
+  { kind, body = null, form = 'text', failure = null }: Step,
+  heading: Markup,
+): Markup {
   if (body === null) return heading;
   const shown = block(body, form);
   const isSaid = kind === 'user' || kind === 'agent';

@@ -27,43 +27,22 @@ export interface ProgressOptions {
   above?: StatusLineOptions['above'];
 }
 
-export async function createProgress(options: ProgressOptions): Promise<Progress> {
-  const { stderr } = options.io;
-  const { format } = options.globals;
-  if (format === 'id') return NOTHING;
-  const { TERM } = options.env;
-  if (stderr.isTTY && !isCi(options.env) && TERM !== 'dumb' && !isForPrograms(format))
-    return await live(options);
-  return options.elsewhere === 'nothing' ? NOTHING : lineByLine(stderr, options.text, format);
-}
-
-const NOTHING: Progress = {
-  update: () => undefined,
-  hide: () => undefined,
-  show: () => undefined,
-  done: () => Promise.resolve(),
-  fail: () => Promise.resolve(),
-};
-
 /** A text that changes by itself is below a followed run; others are plain waits. */
-async function live({
-  io,
-  env,
-  globals,
-  signal,
-  watch,
-  text,
-  above,
-}: ProgressOptions): Promise<Progress> {
+export async function createProgress(options: ProgressOptions): Promise<Progress> {
+  const { io, env, globals, signal, watch, text, elsewhere, above } = options;
   const { stderr } = io;
-  const palette = await paletteFor(stderr, env, globals.color);
-  const colors = takesColors(stderr, env, globals.color) ? 'colors' : 'no-colors';
+  const { format, color } = globals;
+  if (format === 'id') return NOTHING;
+  if (!stderr.isTTY || isCi(env) || env.TERM === 'dumb' || isForPrograms(format))
+    return elsewhere === 'nothing' ? NOTHING : lineByLine(stderr, text, format);
+  const palette = await paletteFor(stderr, env, color);
+  const colors = takesColors(stderr, env, color) ? 'colors' : 'no-colors';
   let current = text;
-  const options = { io, palette, signal, watch, text: () => textOf(current), above };
+  const shown = { io, palette, signal, watch, text: () => textOf(current), above };
   const line =
     typeof text === 'string'
-      ? new (await import('./spinner.ts')).Spinner(options, colors)
-      : new (await import('./status-line.ts')).StatusLine(options);
+      ? new (await import('./spinner.ts')).Spinner(shown, colors)
+      : new (await import('./status-line.ts')).StatusLine(shown);
   let ended = false;
   const end = async (mark: string, last: string | undefined): Promise<void> => {
     if (ended) return;
@@ -83,6 +62,14 @@ async function live({
     fail: (last) => end(palette.bad('✗'), last),
   };
 }
+
+const NOTHING: Progress = {
+  update: () => undefined,
+  hide: () => undefined,
+  show: () => undefined,
+  done: () => Promise.resolve(),
+  fail: () => Promise.resolve(),
+};
 
 function textOf(text: Text): string {
   return typeof text === 'string' ? text : text();

@@ -189,15 +189,13 @@ function hidden(value: string, kind: NameKind, form: RegExp, between: string): s
   return name !== undefined && isSecretName(name, kind) ? `${name}${between}${REDACTED}` : null;
 }
 
-export interface Redactor {
-  text(text: string): string;
-  /** The known secrets only, for text whose every other byte counts. */
-  known(text: string): string;
-  value(value: unknown): unknown;
-}
+export type Redactor = ReturnType<typeof createRedactor>;
 
-/** Secrets that are not maskable are ignored, surrounding blanks do not matter. */
-export function createRedactor(secrets: readonly string[]): Redactor {
+/**
+ * Secrets that are not maskable are ignored, surrounding blanks do not matter. `known`: these
+ * secrets only, for text whose every other byte counts.
+ */
+export function createRedactor(secrets: readonly string[]) {
   const known = replaceKnown(secrets);
   const text = (input: string): string => redactPatterns(known(input));
   return { text, known, value: memberRedaction(text) };
