@@ -18,28 +18,34 @@ export function truncate(text: string, columns: number, side: 'end' | 'front' = 
   if (measured.length === text.length && widthOf(text) <= columns) return text;
   if (columns < 1) return '';
   const segments = new Intl.Segmenter().segment(measured);
-  let kept = '';
+  const kept: string[] = [];
   let used = 0;
   for (const { segment } of side === 'end' ? segments : [...segments].reverse()) {
     used += widthOf(segment);
     if (used > columns - 1) break;
-    kept = side === 'end' ? kept + segment : segment + kept;
+    kept.push(segment);
   }
-  return side === 'end' ? `${kept}…` : `…${kept}`;
+  kept.push('…');
+  return (side === 'end' ? kept : kept.reverse()).join('');
 }
 
 /** At most `columns` a part; a character that is wider is a part of its own. */
 export function chunksOf(text: string, columns: number): string[] {
   if (widthOf(text) <= columns) return [text];
-  const chunks = [''];
+  const chunks: string[] = [];
+  let chunk = '';
   let used = 0;
   for (const { segment } of new Intl.Segmenter().segment(text)) {
     const width = widthOf(segment);
-    if (used > 0 && used + width > columns) used = chunks.push('') * 0;
-    chunks.push(`${chunks.pop() ?? ''}${segment}`);
+    if (used > 0 && used + width > columns) {
+      chunks.push(chunk);
+      chunk = '';
+      used = 0;
+    }
+    chunk += segment;
     used += width;
   }
-  return chunks;
+  return [...chunks, chunk];
 }
 
 /**
