@@ -19,8 +19,6 @@ const MAX_BODY_BYTES = 128 * 1024 * 1024;
 export const RELEASE = '1.34.0';
 const TOOLS = ['file_editor', 'terminal'];
 
-const status = v.object(texts('status'));
-
 export const AGENT_ROUTES: readonly Route<AgentContext>[] = [
   route('GET /openapi.json', {
     callers: 'acs (probe)',
@@ -28,24 +26,20 @@ export const AGENT_ROUTES: readonly Route<AgentContext>[] = [
     answers: { 200: dictionary() },
     handle: ({ config }) => readDocument(config.root, 'agent-server'),
   }),
-  route('GET /alive', {
-    callers: 'typescript-client',
-    access: 'open',
-    answers: { 200: status },
-    handle: () => ({ status: 'ok' }),
-  }),
-  route('GET /health', {
-    callers: 'sdk, cloud workspace, typescript-client',
-    access: 'open',
-    answers: { 200: status },
-    handle: () => ({ status: 'ok' }),
-  }),
-  route('GET /ready', {
-    callers: 'typescript-client',
-    access: 'open',
-    answers: { 200: status },
-    handle: () => ({ status: 'ready' }),
-  }),
+  ...(
+    [
+      ['alive', 'ok', 'typescript-client'],
+      ['health', 'ok', 'sdk, cloud workspace, typescript-client'],
+      ['ready', 'ready', 'typescript-client'],
+    ] as const
+  ).map(([name, status, callers]) =>
+    route(`GET /${name}`, {
+      callers,
+      access: 'open',
+      answers: { 200: v.object(texts('status')) },
+      handle: () => ({ status }),
+    }),
+  ),
   route('GET /server_info', {
     callers: 'sdk, typescript-client',
     access: 'open',

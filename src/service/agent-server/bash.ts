@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import type * as v from 'valibot';
 import type { WebSocket } from 'ws';
 import type { BashCommandRequest, BashEventSearch } from '../../protocol/agent-server/requests.ts';
 import { zonedTimestamp } from '../lifecycle/clock.ts';
+import { cursorPage } from '../http/request.ts';
 import type { Sandbox } from '../isolation/sandbox.ts';
-import { runShell, type ShellCommand, type ShellResult } from './shell.ts';
+import type { bashCommandEvent, bashOutputEvent } from './records.ts';
+import { BoundedText, runShell, type ShellCommand, type ShellResult } from './shell.ts';
 
 const KEPT_EVENTS = 2000;
 const KEPT_CHARACTERS = 64 * 1024 * 1024;
@@ -14,27 +17,8 @@ const KEPT_TAIL = 1024 * 1024;
 const PIECE_CHARACTERS = 1024 * 1024;
 const LARGEST_LAG = 32 * 1024 * 1024;
 
-interface BashCommandEvent {
-  command: string;
-  cwd: string | null;
-  timeout: number;
-  id: string;
-  timestamp: string;
-  kind: 'BashCommand';
-}
-
-/** `exit_code` is null until the last piece; -1: ended by its timeout or not started. */
-interface BashOutputEvent {
-  id: string;
-  timestamp: string;
-  command_id: string;
-  order: number;
-  exit_code: number | null;
-  stdout: string | null;
-  stderr: string | null;
-  kind: 'BashOutput';
-}
-
+type BashCommandEvent = v.InferOutput<typeof bashCommandEvent>;
+type BashOutputEvent = v.InferOutput<typeof bashOutputEvent>;
 type BashEvent = BashCommandEvent | BashOutputEvent;
 
 /** Commands of clients (`/api/bash/...`), whose newest events are kept in memory only. */
@@ -89,8 +73,8 @@ export class BashService {
     return command;
   }
 
-  search(query: BashEventSearch): { items: BashEvent[]; next_page_id: string | null } {
-    const { limit, timestamp__gte = '', timestamp__lt = '9999' } = query;
+  search(query: BashEventSearch) {
+    const { timestamp__gte = '', timestamp__lt = '9999' } = query;
     const events = this.#events.filter((event) => {
       const { command_id = null, order = -Infinity } = event as Partial<BashOutputEvent>;
       const { kind__eq = event.kind, command_id__eq = command_id, order__gt = null } = query;
@@ -103,14 +87,7 @@ export class BashService {
       );
     });
     if (query.sort_order === 'TIMESTAMP_DESC') events.reverse();
-    const start = Math.max(
-      0,
-      events.findIndex(({ id }) => id === query.page_id),
-    );
-    return {
-      items: events.slice(start, start + limit),
-      next_page_id: events[start + limit]?.id ?? null,
-    };
+    return cursorPage(query, events, ({ id }) => id);
   }
 
   subscribe(client: WebSocket, since: string | null): void {
@@ -134,13 +111,12 @@ export class BashService {
       command,
       cwd: cwd ?? '.',
       env: { ACS_BASES: bases },
-      merged: false,
-      keepHead,
-      keepTail: KEPT_TAIL,
+      stdout: new BoundedText(keepHead, KEPT_TAIL),
+      stderr: new BoundedText(keepHead, KEPT_TAIL),
       timeoutMs: timeout * 1000,
       onOutput,
     };
-    return await runShell(this.#sandbox, shellCommand, null);
+    return runShell(this.#sandbox, shellCommand, null);
   }
 
   #begin({ command, cwd = null, timeout }: BashCommandRequest): BashCommandEvent {

@@ -1,21 +1,16 @@
 import type { WorkerConfig } from '../base/worker-protocol.ts';
 import type { FaultRules } from '../faults/rules.ts';
-import type { Sandbox } from '../isolation/sandbox.ts';
-import type { Store } from '../storage/index.ts';
 import type { BashService } from './bash.ts';
-import type { Conversations } from './conversations.ts';
+import type { Conversations, ConversationsContext } from './conversations.ts';
 
-export interface AgentContext {
-  config: Pick<WorkerConfig, 'session_api_key' | 'root' | 'fell_back' | 'spec'>;
+export interface AgentContext extends ConversationsContext {
+  config: ConversationsContext['config'] &
+    Pick<WorkerConfig, 'session_api_key' | 'root' | 'fell_back'>;
   version: string;
   conversations: Conversations;
   bash: BashService;
   /** Aborted while the sandbox is to be paused: setup scripts end. */
   setUpLimit: AbortController;
-  sandbox: Sandbox;
-  /** The store of the service, opened by the first request that needs it. */
-  userStore: () => Pick<Store, 'documents' | 'secrets'>;
-  nowMicroseconds: () => number;
   /** In microseconds. */
   startedAt: number;
   /** The time of the last request below /api or /local, in microseconds. */

@@ -1,9 +1,5 @@
 import { readdirSync } from 'node:fs';
-import type {
-  ForkConversation,
-  Llm,
-  StartConversation,
-} from '../../protocol/agent-server/requests.ts';
+import type { ForkConversation, StartConversation } from '../../protocol/agent-server/requests.ts';
 import { toDashedId } from '../../protocol/detail.ts';
 import {
   deleteEventLog,
@@ -14,8 +10,8 @@ import {
 } from '../storage/event-log.ts';
 import { zonedTimestamp } from '../lifecycle/clock.ts';
 import type { ModelConfig } from '../base/model-config.ts';
-import { readSteps, type ReplayStep } from '../base/steps.ts';
-import type { WorkerNotice } from '../base/worker-protocol.ts';
+import { readSteps } from '../base/steps.ts';
+import type { WorkerConfig, WorkerNotice } from '../base/worker-protocol.ts';
 import { ReplayAgent } from '../agents/agent.ts';
 import { systemPrompt } from '../agents/model/prompt.ts';
 import { LazyModelAgent } from './model-agent.ts';
@@ -25,6 +21,7 @@ import { LazyMcpClient } from './mcp.ts';
 import { RunLoop } from './run-loop.ts';
 import type { Sandbox } from '../isolation/sandbox.ts';
 import { Tools } from './tools.ts';
+import type { Store } from '../storage/index.ts';
 import {
   noMetrics,
   type ConversationState,
@@ -43,26 +40,24 @@ export interface ConversationEntry {
   conversation: Conversation;
   loop: RunLoop;
   model: LazyModelAgent | null;
-  mcp: LazyMcpClient;
 }
 
-export interface ConversationsOptions {
-  eventsDir: string;
-  defaultReplay: ReplayStep[] | null;
-  llmOfSettings: () => Llm;
-  isIsolated: boolean;
+export interface ConversationsContext {
+  config: Pick<WorkerConfig, 'events_dir' | 'default_replay' | 'spec'>;
   sandbox: Sandbox;
+  /** The store of the service, opened by the first request that needs it. */
+  userStore: () => Pick<Store, 'documents' | 'secrets'>;
   nowMicroseconds: () => number;
   notify: (notice: WorkerNotice) => void;
 }
 
 export class Conversations {
-  readonly #options: ConversationsOptions;
+  readonly #context: ConversationsContext;
   readonly #entries = new Map<string, ConversationEntry>();
 
-  constructor(options: ConversationsOptions) {
-    this.#options = options;
-    for (const name of readdirSync(options.eventsDir)) {
+  constructor(context: ConversationsContext) {
+    this.#context = context;
+    for (const name of readdirSync(context.config.events_dir)) {
       const id = /^([0-9a-f]{32})\.db$/.exec(name)?.[1];
       if (id === undefined) continue;
       try {
@@ -72,7 +67,7 @@ export class Conversations {
         else this.#keep(state, log).conversation.recover();
       } catch (error) {
         const text = `the log of conversation ${id} cannot be used: ${(error as Error).message}`;
-        options.notify({ type: 'warning', text });
+        context.notify({ type: 'warning', text });
       }
     }
   }
@@ -82,8 +77,7 @@ export class Conversations {
   }
 
   all(): ConversationEntry[] {
-    const createdAt = ({ conversation }: ConversationEntry) => conversation.state.created_at;
-    return [...this.#entries.values()].sort((a, b) => (createdAt(a) < createdAt(b) ? -1 : 1));
+    return [...this.#entries.values()];
   }
 
   withStatus(status: string | undefined): ConversationEntry[] {
@@ -94,13 +88,14 @@ export class Conversations {
 
   /** Whether a model, not a replay, drives the conversation that this request starts. */
   needsModel({ replay }: StartConversation): boolean {
-    return replay == null && this.#options.defaultReplay === null;
+    return replay == null && this.#context.config.default_replay == null;
   }
 
   /** The id must not be in use. Throws ReplayError when the steps are invalid. */
   create(id: string, start: ConversationStart, secrets: Record<string, string>): ConversationEntry {
     const { body, agent, workingDir } = start;
-    const replay = body.replay == null ? this.#options.defaultReplay : readSteps(body.replay);
+    const { default_replay: byDefault = null } = this.#context.config;
+    const replay = body.replay == null ? byDefault : readSteps(body.replay);
     const model = agent?.llm?.model ?? (replay === null ? '' : 'replay');
     const { max_budget_per_task = null } = body;
     const state: ConversationState = {
@@ -146,7 +141,7 @@ export class Conversations {
       forked_from: { conversation_id: toDashedId(source.id), event_id: last },
     };
     const log = this.#openLog(id);
-    log.copyFrom(eventLogFile(this.#options.eventsDir, source.id), sequence, state);
+    log.copyFrom(eventLogFile(this.#context.config.events_dir, source.id), sequence, state);
     return this.#keep(state, log);
   }
 
@@ -155,9 +150,9 @@ export class Conversations {
     if (entry === undefined) return;
     this.#entries.delete(id);
     await entry.loop.interrupt();
-    entry.mcp.close();
+    entry.loop.tools.mcp.close();
     entry.conversation.close();
-    deleteEventLog(eventLogFile(this.#options.eventsDir, id));
+    deleteEventLog(eventLogFile(this.#context.config.events_dir, id));
     entry.conversation.report(true);
   }
 
@@ -167,7 +162,7 @@ export class Conversations {
   }
 
   #newState(id: string) {
-    const now = zonedTimestamp(this.#options.nowMicroseconds());
+    const now = zonedTimestamp(this.#context.nowMicroseconds());
     return {
       conversation_id: id,
       execution_status: 'idle',
@@ -178,19 +173,19 @@ export class Conversations {
   }
 
   #openLog(id: string): EventLog {
-    return openEventLog(eventLogFile(this.#options.eventsDir, id));
+    return openEventLog(eventLogFile(this.#context.config.events_dir, id));
   }
 
   #keep(state: ConversationState, log: EventLog): ConversationEntry {
-    const { nowMicroseconds, notify, sandbox, llmOfSettings, isIsolated } = this.#options;
+    const { config, nowMicroseconds, notify, sandbox, userStore } = this.#context;
     const conversation = new Conversation(state, log, nowMicroseconds, notify);
-    const replay = log.read('replay');
     const mcp = new LazyMcpClient(conversation, sandbox);
-    const model = replay === null ? new LazyModelAgent(conversation, mcp, llmOfSettings) : null;
-    const agent = model ?? new ReplayAgent(replay ?? []);
+    const model =
+      conversation.model === null ? null : new LazyModelAgent(conversation, mcp, userStore);
+    const agent = model ?? new ReplayAgent(log.read('replay') ?? []);
     const tools = new Tools(sandbox, conversation, mcp);
-    const loop = new RunLoop(conversation, agent, tools, isIsolated);
-    const entry = { conversation, loop, model, mcp };
+    const loop = new RunLoop(conversation, agent, tools, config.spec !== 'process');
+    const entry = { conversation, loop, model };
     this.#entries.set(conversation.id, entry);
     return entry;
   }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { EditStep } from '../base/steps.ts';
 import { IsolationError, onRefusal } from '../isolation/connection.ts';
 import type { Sandbox } from '../isolation/sandbox.ts';
+import { movedPath } from './recorded-paths.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
 const LARGEST_FILE = 10 * 1024 * 1024;
@@ -15,17 +16,14 @@ const LONGEST_LINE = 1000;
 /** The share of common words above which a line is like another. */
 const LEAST_LIKENESS = 0.5;
 
+/** Members of the observation. */
 export interface EditResult {
   text: string;
-  isError: boolean;
+  is_error: boolean;
   path: string;
-  previouslyExisted: boolean;
-  oldContent: string | null;
-  newContent: string | null;
-}
-
-export function notEdited(path: string, text: string): EditResult {
-  return { text, isError: true, path, previouslyExisted: true, oldContent: null, newContent: null };
+  prev_exist: boolean;
+  old_content?: string | undefined;
+  new_content?: string | undefined;
 }
 
 type Outcome = Pick<EditResult, 'text'> & Partial<EditResult>;
@@ -42,13 +40,20 @@ export class Editor {
     this.#sandbox = sandbox;
   }
 
-  async edit(step: EditStep, file: string, signal?: AbortSignal): Promise<EditResult> {
+  async edit(step: EditStep, workingDir: string, signal?: AbortSignal): Promise<EditResult> {
+    let file = step.path;
     try {
+      const { home } = await this.#sandbox.folders();
+      // A shell reads `~` as the home.
+      const named = file.replace(/^(~|\$HOME|\$\{HOME\})(?=\/|$)/, () => home);
+      file = movedPath(this.#sandbox.inWorkspace(workingDir, named), workingDir);
       const outcome = await this.#commands[step.command](step, file, signal);
-      return { ...notEdited(file, ''), isError: false, ...outcome };
+      return { is_error: false, path: file, prev_exist: true, ...outcome };
     } catch (error) {
-      if (!(error instanceof IsolationError) || error.code === 'gone') throw error;
-      return notEdited(file, error.code === 'not-found' ? `No such file: ${file}` : error.message);
+      const isRefusal = error instanceof IsolationError;
+      if (!isRefusal || (error.code === 'gone' && signal?.aborted)) throw error;
+      const text = error.code === 'not-found' ? `No such file: ${file}` : error.message;
+      return { text, is_error: true, path: file, prev_exist: true };
     }
   }
 
@@ -69,7 +74,12 @@ export class Editor {
       const oldContent = await this.#readIfThere(file, signal);
       await this.#change(file, oldContent, newContent, signal);
       const text = oldContent === null ? `File created: ${file}` : `File written anew: ${file}`;
-      return { text, previouslyExisted: oldContent !== null, oldContent, newContent };
+      return {
+        text,
+        prev_exist: oldContent !== null,
+        old_content: oldContent ?? undefined,
+        new_content: newContent,
+      };
     },
 
     str_replace: (...edit) => this.#modify(replaceOnce, ...edit),
@@ -80,7 +90,11 @@ export class Editor {
       if (newContent === undefined) refuse(`No edit of ${file} to take back.`);
       const oldContent = await this.#readIfThere(file, signal);
       await this.#write(file, newContent, signal);
-      return { text: `Last edit of ${file} taken back.`, oldContent, newContent };
+      return {
+        text: `Last edit of ${file} taken back.`,
+        old_content: oldContent ?? undefined,
+        new_content: newContent ?? undefined,
+      };
     },
   };
 
@@ -90,7 +104,11 @@ export class Editor {
     if (after === oldContent) refuse(`No change: the edit leaves ${file} as it is.`);
     await this.#change(file, oldContent, after, signal);
     const shown = numbered(after, Math.max(1, line - CONTEXT_LINES), line + CONTEXT_LINES);
-    return { text: `File edited: ${file}\n${shown}`, oldContent, newContent: after };
+    return {
+      text: `File edited: ${file}\n${shown}`,
+      old_content: oldContent,
+      new_content: after,
+    };
   }
 
   async #change(file: string, before: string | null, after: string, signal?: AbortSignal) {

@@ -55,27 +55,16 @@ async function start(config: WorkerConfig): Promise<RunningWorker> {
 async function execute({ type, request }: WorkerCommand): Promise<void> {
   const running = await worker;
   if (running === null || isEnding) return;
-  if (type === 'evict' && running.hasRun()) notify({ type: 'busy', request });
-  else if (type === 'pause' || type === 'evict') {
-    await running.pause();
-    notify({ type: 'paused', request });
-  } else if (type === 'resume') {
-    running.resume();
-    notify({ type: 'resumed', request });
-  } else if (type === 'end-setup') {
-    running.endSetUp();
-    notify({ type: 'setup-ended', request });
-  } else {
-    isEnding = true;
-    await running.stop();
-    notify({ type: 'stopped', request }, () => process.exit(0));
-  }
+  isEnding = type === 'stop';
+  notify({ type: await running.commands[type](), request }, () => {
+    if (type === 'stop') process.exit(0);
+  });
 }
 
 function end(code: number): void {
   if (isEnding) return;
   isEnding = true;
-  void Promise.resolve(worker?.then((running) => running.stop()))
+  void Promise.resolve(worker?.then((running) => running.commands.stop()))
     .catch(() => undefined)
     .finally(() => process.exit(code));
 }

@@ -89,7 +89,7 @@ function contentOf({ content, structuredContent }: CallToolResult): Content[] {
   });
   const text = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
   if (text.length <= KEPT_OUTPUT) return parts;
-  const bounded = new BoundedText(KEPT_OUTPUT / 2, KEPT_OUTPUT / 2);
+  const bounded = new BoundedText();
   bounded.push(Buffer.from(text));
   return [...textContent(bounded.end()), ...parts.filter(({ type }) => type === 'image')];
 }

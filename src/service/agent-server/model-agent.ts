@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Llm } from '../../protocol/agent-server/requests.ts';
+import * as v from 'valibot';
+import { llm as llmForm } from '../../protocol/agent-server/requests.ts';
 import type { Agent, Situation } from '../agents/agent.ts';
 import type { ModelAgent } from '../agents/model/agent.ts';
 import { type ModelConfig, renewed } from '../base/model-config.ts';
@@ -7,6 +8,8 @@ import type { Step } from '../base/steps.ts';
 import type { ModelAnswer } from '../agents/model/call.ts';
 import type { ModelFailure } from '../agents/model/failure.ts';
 import { refuse } from '../http/answer.ts';
+import { readSettings } from '../settings/settings.ts';
+import type { Store } from '../storage/index.ts';
 import type { Conversation } from './conversation.ts';
 import type { LazyMcpClient } from './mcp.ts';
 
@@ -14,13 +17,17 @@ import type { LazyMcpClient } from './mcp.ts';
 export class LazyModelAgent implements Agent {
   readonly #conversation: Conversation;
   readonly #mcp: LazyMcpClient;
-  readonly #llmOfSettings: () => Llm;
+  readonly #userStore: () => Pick<Store, 'documents'>;
   #loaded: Promise<ModelAgent> | null = null;
 
-  constructor(conversation: Conversation, mcp: LazyMcpClient, llmOfSettings: () => Llm) {
+  constructor(
+    conversation: Conversation,
+    mcp: LazyMcpClient,
+    userStore: () => Pick<Store, 'documents'>,
+  ) {
     this.#conversation = conversation;
     this.#mcp = mcp;
-    this.#llmOfSettings = llmOfSettings;
+    this.#userStore = userStore;
   }
 
   #load(): Promise<ModelAgent> {
@@ -32,13 +39,14 @@ export class LazyModelAgent implements Agent {
   renew(): void {
     const { model } = this.#conversation;
     if (model?.of_settings !== true) return;
-    const llm = renewed(model.llm, this.#llmOfSettings());
+    const { agent } = readSettings(this.#userStore().documents);
+    const llm = renewed(model.llm, v.parse(llmForm, agent.llm ?? {}));
     if (!isDeepStrictEqual(llm, model.llm)) this.#conversation.setModel({ ...model, llm });
   }
 
   #config(): ModelConfig {
     const { model, environment } = this.#conversation;
-    if (model === null) return { llm: {}, tools: null, mcp_config: {}, system_prompt: '' };
+    if (model === null) throw new Error('The conversation has no model.');
     const names = Object.keys(environment);
     if (names.length === 0) return model;
     const secrets = `Variables of the terminal that hold secrets: ${names.join(', ')}.`;

@@ -36,6 +36,7 @@ export const bashCommandEvent = v.object({
   cwd: textOrNull(),
   timeout: integer(),
 });
+/** `exit_code` is null until the last piece; -1: ended by its timeout or not started. */
 export const bashOutputEvent = v.object({
   ...texts('id', 'timestamp', 'command_id'),
   ...textsOrNull('stdout', 'stderr'),

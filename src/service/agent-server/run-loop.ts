@@ -1,7 +1,8 @@
 import type { Agent } from '../agents/agent.ts';
 import { isReadOrBuild } from '../agents/model/known-commands.ts';
 import { pricesOf } from '../base/known-models.ts';
-import { RISKS, type Step, type ToolStep } from '../base/steps.ts';
+import { RISKS, type ToolStep } from '../base/steps.ts';
+import type { ConversationState } from '../storage/conversation-state.ts';
 import { storageError } from '../storage/storage-error.ts';
 import type { Conversation } from './conversation.ts';
 import {
@@ -33,8 +34,6 @@ const NO_COST =
 
 /** A request that the state of the conversation does not allow; becomes a 409. */
 export class ConflictError extends Error {}
-
-type AfterStep = 'continue' | 'stop';
 
 /** A step is done when its observation is written; the next run repeats one that was cut off. */
 export class RunLoop {
@@ -84,14 +83,14 @@ export class RunLoop {
 
   /** Answers the pending action; does nothing when none is pending, as genuine servers do. */
   respond(accept: boolean, reason: string): void {
+    const { execution_status, steps_done } = this.#conversation.state;
     const cause = this.#conversation.pending();
-    if (cause === null || this.#conversation.state.execution_status !== 'waiting_for_confirmation')
-      return;
     const step = this.#conversation.log.read('asked');
-    if (step === null) return;
+    if (execution_status !== 'waiting_for_confirmation' || cause === null || step === null) return;
     if (accept) {
       this.#launch(async () => {
-        if ((await this.#execute(step, cause)) === 'continue') await this.#loop();
+        await this.#execute(step, cause);
+        await this.#loop();
       });
       return;
     }
@@ -104,8 +103,8 @@ export class RunLoop {
       action_id,
       kind: 'UserRejectObservation',
     };
-    const steps_done = this.#conversation.state.steps_done + 1;
-    this.#conversation.setStatus('idle', [rejection], { steps_done, pending_action_id: null });
+    const change = { steps_done: steps_done + 1, pending_action_id: null };
+    this.#conversation.setStatus('idle', [rejection], change);
     this.tools.mcp.close();
   }
 
@@ -157,18 +156,21 @@ export class RunLoop {
       });
   }
 
+  /** Goes on until the status changes. */
   async #loop(): Promise<void> {
-    const { max_iterations: limit } = this.#conversation.state;
+    const conversation = this.#conversation;
+    const { max_iterations: limit } = conversation.state;
     const detail = `Agent reached maximum iterations limit (${limit}).`;
     const limitError = conversationError('MaxIterationsReached', detail);
-    for (let iteration = 0; !this.#halted; iteration += 1) {
+    for (let iteration = 0; conversation.state.execution_status === 'running'; iteration += 1) {
+      if (this.#halted) return;
       const { aborted } = this.#abort.signal;
       if (aborted || this.#isPausing)
-        return this.#conversation.setStatus('paused', [aborted ? WAS_INTERRUPTED : PAUSED]);
+        return conversation.setStatus('paused', [aborted ? WAS_INTERRUPTED : PAUSED]);
       this.#agent.renew?.();
       const reached = (await this.#budgetError()) ?? (iteration < limit ? null : limitError);
-      if (reached !== null) return this.#conversation.setStatus('error', [reached]);
-      if ((await this.#step()) === 'stop') return;
+      if (reached !== null) return conversation.setStatus('error', [reached]);
+      await this.#step();
     }
   }
 
@@ -183,93 +185,75 @@ export class RunLoop {
     return cost >= budget ? conversationError('MaxBudgetReached', detail) : null;
   }
 
-  /** Null: the run was interrupted, or the worker is ending. */
-  async #next(): Promise<Step | null> {
-    const conversation = this.#conversation;
-    const { steps_done: done } = conversation.state;
-    const situation = { done, history: () => conversation.history(), onText: conversation.onText };
-    const { signal } = this.#abort;
-    try {
-      const step = await this.#agent.next(situation, signal);
-      return this.#halted ? null : step;
-    } catch (error) {
-      if (this.#halted || signal.aborted) return null;
-      throw error;
-    }
-  }
-
   /** Writes the action of the next step before it is executed. */
-  async #step(): Promise<AfterStep> {
-    const { last_user_message_id: answered } = this.#conversation.state;
-    const step = await this.#next();
-    if (step === null) return 'continue';
-    const steps_done = this.#conversation.state.steps_done + 1;
-    const { events: used, change } = this.#conversation.used(step.usage);
-    if (step.type === 'message') {
-      const message = messageEvent('assistant', textContent(step.text), step.reasoning);
-      this.#conversation.record([...used, message], { ...change, steps_done });
-      return step.ends_turn ? this.#endTurn(answered) : 'continue';
-    }
-    if (step.type === 'break') {
-      const detail = this.#conversation.masked(step.detail);
-      const reason = step.status === 'error' ? [conversationError(step.code, detail)] : [];
-      this.#conversation.setStatus(step.status, reason, { steps_done });
-      return 'stop';
-    }
-    if (step.type === 'condensation') {
-      this.#conversation.record([...used, condensationEvent(step)], change);
-      return 'continue';
-    }
-    if (step.type === 'retry') {
-      this.#conversation.record([...used, ...retryEvents(step)], { ...change, steps_done });
-      return 'continue';
+  async #step(): Promise<void> {
+    const conversation = this.#conversation;
+    const { last_user_message_id: answered, steps_done: done } = conversation.state;
+    const { signal } = this.#abort;
+    const situation = { done, history: () => conversation.history(), onText: conversation.onText };
+    const step = await this.#agent.next(situation, signal).catch((error: unknown) => {
+      if (signal.aborted) return null;
+      throw error;
+    });
+    if (step === null || this.#halted) return;
+    const steps_done = done + 1;
+    const { events: used, change } = conversation.used(step.usage);
+    const record = (events: NewEvent[], more: Partial<ConversationState>): void =>
+      conversation.record([...used, ...events], { ...change, ...more });
+    switch (step.type) {
+      case 'break': {
+        const reason = conversationError(step.code, conversation.masked(step.detail));
+        const events = step.status === 'error' ? [reason] : [];
+        return conversation.setStatus(step.status, events, { steps_done });
+      }
+      case 'message':
+        record([messageEvent('assistant', textContent(step.text), step.reasoning)], { steps_done });
+        if (step.ends_turn) this.#endTurn(answered);
+        return;
+      case 'retry':
+        return record(retryEvents(step), { steps_done });
+      case 'condensation':
+        return record([condensationEvent(step)], {});
+      default:
     }
     const cause = newCause(step);
-    if (step.type === 'invalid') {
-      const events = [...used, actionEvent(step, cause), agentError(cause, step.error)];
-      this.#conversation.record(events, { ...change, steps_done });
-      return 'continue';
+    const action = actionEvent(step, cause);
+    if (step.type === 'invalid')
+      return record([action, agentError(cause, step.error)], { steps_done });
+    const pending = { pending_action_id: cause.action_id };
+    if (!this.#needsConfirmation(step)) {
+      record([action], pending);
+      return this.#execute(step, cause, answered);
     }
-    const pending = { ...change, pending_action_id: cause.action_id };
-    if (this.#needsConfirmation(step)) {
-      // Written before its event: an action without its step could never be approved.
-      this.#conversation.log.write('asked', step);
-      const execution_status = 'waiting_for_confirmation';
-      const events = [
-        ...used,
-        actionEvent(step, cause),
-        stateUpdate('execution_status', execution_status),
-      ];
-      this.#conversation.record(events, { ...pending, execution_status });
-      return 'stop';
-    }
-    this.#conversation.record([...used, actionEvent(step, cause)], pending);
-    return this.#execute(step, cause, answered);
+    // Written before its event: an action without its step could never be approved.
+    conversation.log.write('asked', step);
+    const execution_status = 'waiting_for_confirmation';
+    const waits = stateUpdate('execution_status', execution_status);
+    record([action, waits], { ...pending, execution_status });
   }
 
   async #execute(
     step: ToolStep,
     cause: Cause,
     answered = this.#conversation.state.last_user_message_id,
-  ): Promise<AfterStep> {
+  ): Promise<void> {
     const observation = await this.tools.execute(step, cause, this.#abort.signal);
-    if (this.#halted) return 'stop';
+    if (this.#halted) return;
     if (observation === null) {
       const lost = 'Tool call interrupted before completion. The conversation was paused.';
       this.#conversation.record([agentError(cause, lost)], { pending_action_id: null });
       this.#conversation.setStatus('paused', [WAS_INTERRUPTED]);
-      return 'stop';
+      return;
     }
     const steps_done = this.#conversation.state.steps_done + 1;
     this.#conversation.record([observation], { steps_done, pending_action_id: null });
-    return step.type === 'finish' ? this.#endTurn(answered) : 'continue';
+    if (step.type === 'finish') this.#endTurn(answered);
   }
 
   /** The turn has ended unless a user message has arrived since it began. */
-  #endTurn(answered: string | null): AfterStep {
-    if (this.#conversation.state.last_user_message_id !== answered) return 'continue';
-    this.#conversation.setStatus('finished');
-    return 'stop';
+  #endTurn(answered: string | null): void {
+    if (this.#conversation.state.last_user_message_id === answered)
+      this.#conversation.setStatus('finished');
   }
 
   #needsConfirmation(step: ToolStep): boolean {

@@ -1,9 +1,6 @@
-import * as v from 'valibot';
-import { llm } from '../../protocol/agent-server/requests.ts';
 import type { WorkerConfig, WorkerNotice } from '../base/worker-protocol.ts';
 import { createFaultRules } from '../faults/rules.ts';
 import { createHttpServer, dropServer, listenPreferring, portOf } from '../http/server.ts';
-import { readSettings } from '../settings/settings.ts';
 import { openStore, type Store } from '../storage/index.ts';
 import { createAgentApp } from './app.ts';
 import { BashService } from './bash.ts';
@@ -21,28 +18,19 @@ export async function startWorker(
   const { sandbox, nowMicroseconds } = edges;
   let store: Store | null = null;
   const userStore = (): Store => (store ??= openStore(config.database));
-  const conversations = new Conversations({
-    eventsDir: config.events_dir,
-    defaultReplay: config.default_replay ?? null,
-    llmOfSettings: () => v.parse(llm, readSettings(userStore().documents).agent.llm ?? {}),
-    sandbox,
-    isIsolated: config.spec !== 'process',
-    nowMicroseconds,
-    notify,
-  });
+  const own = { ...edges, config, userStore, notify };
+  const conversations = new Conversations(own);
   const now = nowMicroseconds();
   const context: AgentContext = {
-    ...edges,
-    config,
+    ...own,
     conversations,
     bash: new BashService(sandbox, nowMicroseconds),
     setUpLimit: new AbortController(),
-    userStore,
     startedAt: now,
     lastUse: now,
     faultRules: createFaultRules(config.faults ?? [], edges.log),
   };
-  const sockets = new Sockets(context, (count) => notify({ type: 'subscribers', count }));
+  const sockets = new Sockets(context);
   const server = createHttpServer(createAgentApp(context).fetch);
   server.on('upgrade', sockets.upgrade);
   // A paused worker keeps its port: another sandbox could take it, and receive keys of clients.
@@ -51,20 +39,26 @@ export async function startWorker(
     if (isPaused) socket.destroy();
   });
   await listenPreferring(server, '127.0.0.1', config.port ?? 0);
-  return {
-    port: portOf(server),
-    hasRun: () => conversations.withStatus('running').length > 0,
+  /** Each returns the type of its answer. */
+  const commands = {
     async pause() {
       await sandbox.freeze();
       isPaused = true;
       sockets.close();
       server.closeAllConnections();
+      return 'paused' as const;
     },
-    endSetUp: () => context.setUpLimit.abort(),
+    evict: () =>
+      conversations.withStatus('running').length > 0 ? ('busy' as const) : commands.pause(),
     resume() {
       context.setUpLimit = new AbortController();
       sandbox.thaw();
       isPaused = false;
+      return 'resumed' as const;
+    },
+    'end-setup'() {
+      context.setUpLimit.abort();
+      return 'setup-ended' as const;
     },
     /** Ends every process inside and closes the logs; runs in progress are paused in them. */
     async stop() {
@@ -74,6 +68,8 @@ export async function startWorker(
       for (const { conversation } of conversations.all()) conversation.recover();
       conversations.close();
       store?.close();
+      return 'stopped' as const;
     },
   };
+  return { port: portOf(server), commands };
 }

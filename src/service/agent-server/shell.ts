@@ -33,13 +33,9 @@ export interface ShellCommand {
   command: string;
   cwd: string;
   env: Record<string, string>;
-  /** True: stderr goes where stdout goes, in order, as on a terminal. */
-  merged: boolean;
-  /** Characters kept of each stream at both ends; the part between is counted and dropped. */
-  keepHead: number;
-  keepTail: number;
-  /** Default: a text of its own. */
-  stdout?: BoundedText;
+  stdout: BoundedText;
+  /** Null: stderr goes where stdout goes, in order, as on a terminal. */
+  stderr: BoundedText | null;
   timeoutMs: number;
   signal?: AbortSignal | undefined;
   /** `text` is empty for what is not kept at the beginning. */
@@ -69,17 +65,14 @@ export async function runShell(
   shellCommand: ShellCommand,
   session: ShellSession | null,
 ): Promise<ShellResult> {
-  const { command, cwd, env, merged, keepHead, keepTail, timeoutMs, signal } = shellCommand;
+  const { command, cwd, env, stdout, stderr, timeoutMs, signal } = shellCommand;
   const { scratch } = await sandbox.folders();
   const state = session && path.join(scratch, session.id);
   // The shell repeats a line with an error of syntax: each part has its own. A redirection of READ
   // would keep its stdin open as 10, which a command may use itself.
   const lines = session && state ? [keeping(state, session.definitions, command)] : [];
-  const script = `exec </dev/null${merged ? ' 2>&1' : ''}; ${[...lines, command].join('\n')}`;
-  const texts = {
-    stdout: shellCommand.stdout ?? new BoundedText(keepHead, keepTail),
-    stderr: new BoundedText(keepHead, keepTail),
-  };
+  const script = `exec </dev/null${stderr === null ? ' 2>&1' : ''}; ${[...lines, command].join('\n')}`;
+  const texts = { stdout, stderr: stderr ?? stdout };
   const runIn = (folder: string): Promise<RunResult> =>
     sandbox.run(
       {
@@ -108,7 +101,7 @@ export async function runShell(
     const written = await sandbox.readFile(state, LARGEST_STATE).catch(() => Buffer.of());
     Object.assign(session, stateOf(written.toString('utf8')));
   }
-  return { ...result, stdout: texts.stdout.end(), stderr: texts.stderr.end() };
+  return { ...result, stdout: stdout.end(), stderr: stderr?.end() ?? '' };
 }
 
 /** Null: the shell was ended, or replaced (`exec`), before it had written its state. */
@@ -144,6 +137,7 @@ function keeping(file: string, definitions: string, command: string): string {
   return `${restore}${define}trap ${shellQuote(KEEP)} EXIT; ${isTrapKept ? TRAP : ''}`;
 }
 
+/** Keeps characters at both ends; the part between is counted and dropped. */
 export class BoundedText {
   readonly #decoder = new StringDecoder('utf8');
   readonly #keepHead: number;
@@ -153,7 +147,7 @@ export class BoundedText {
   #tailLength = 0;
   #dropped = 0;
 
-  constructor(keepHead: number, keepTail: number) {
+  constructor(keepHead = KEPT_OUTPUT / 2, keepTail = KEPT_OUTPUT / 2) {
     this.#keepHead = keepHead;
     this.#keepTail = keepTail;
   }

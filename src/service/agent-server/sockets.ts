@@ -24,8 +24,8 @@ interface Subscription {
   path: string;
   /** `bash-events`, `exec`, or the id of a conversation. */
   topic: string;
-  /** Undefined: the first frame has the key. */
-  key: string | undefined;
+  /** False: the first frame has the key. */
+  isKnown: boolean;
   since: string | null;
   deltas: boolean;
 }
@@ -34,27 +34,24 @@ interface Subscription {
 export class Sockets {
   readonly #context: AgentContext;
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: LARGEST_FRAME });
-  readonly #subscribers = new Map<string, number>();
+  readonly #topics = new Map<WebSocket, string>();
   readonly #waiting = new Set<WebSocket>();
-  readonly #onCount: (subscribers: number) => void;
 
-  constructor(context: AgentContext, onCount: (subscribers: number) => void) {
+  constructor(context: AgentContext) {
     this.#context = context;
-    this.#onCount = onCount;
   }
 
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => undefined);
-    const subscription = readUpgrade(request);
-    const refusal = typeof subscription === 'string' ? subscription : this.#refusal(subscription);
-    if (typeof subscription === 'string' || refusal !== null) {
-      socket.end(`HTTP/1.1 ${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+    const subscription = this.#read(request);
+    if (typeof subscription === 'string') {
+      socket.end(`HTTP/1.1 ${subscription}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
       return;
     }
-    const { path, topic, key } = subscription;
+    const { path, topic, isKnown } = subscription;
     const rule = this.#context.faultRules({ method: 'GET', path, isSocket: true });
     const admit = (): void => {
-      const lift = key === undefined ? boundFirstFrame(socket, head.length) : null;
+      const lift = isKnown ? null : boundFirstFrame(socket, head.length);
       this.#server.handleUpgrade(request, socket, head, (client) => {
         client.on('error', () => undefined);
         // The client of a program may be suspended for any time.
@@ -68,10 +65,27 @@ export class Sockets {
     else void letUpgrade(rule, socket).then((isLet) => void (isLet && admit()));
   };
 
-  #refusal({ key }: Subscription): string | null {
-    if (key !== undefined)
-      return isKey(key, this.#context.config.session_api_key) ? null : FORBIDDEN;
-    return this.#waiting.size < MOST_WAITING ? null : '503 Service Unavailable';
+  /** A text: the status of the refusal, which is 403 as on genuine servers. */
+  #read({ url, headers }: IncomingMessage): Subscription | string {
+    // `new URL(path, base)` parses the text after two slashes as a host, or throws.
+    const { pathname, searchParams } = new URL(
+      `http://localhost${String(url).replace(/^[^/]*/, '')}`,
+    );
+    const path = /^\/sockets\/(?:(bash-events|exec)|events\/([^/]+))$/.exec(pathname);
+    if (path === null) return '404 Not Found';
+    const topic = path[1] ?? toHexId(path[2] ?? '') ?? 'unknown';
+    const query = check(socketQuery, Object.fromEntries(searchParams), 'query');
+    const { host, origin, 'x-session-api-key': keyOfHeader } = headers;
+    if (!query.ok || forbidden(host, origin, '127.0.0.1') !== null) return FORBIDDEN;
+    const { session_api_key: key = keyOfHeader?.toString(), deltas = false } = query.value;
+    if (key === undefined && this.#waiting.size >= MOST_WAITING) return '503 Service Unavailable';
+    if (key !== undefined && !this.#isKey(key)) return FORBIDDEN;
+    const isKnown = key !== undefined;
+    return { path: pathname, topic, isKnown, since: sinceOf(query.value), deltas };
+  }
+
+  #isKey(key: string): boolean {
+    return isKey(key, this.#context.config.session_api_key);
   }
 
   close(): void {
@@ -97,47 +111,30 @@ export class Sockets {
     client.once('message', (data: RawData) => {
       done();
       const frame = check(socketAuthentication, parseFrame(data), 'body');
-      if (!frame.ok || !isKey(frame.value.session_api_key, this.#context.config.session_api_key))
-        return fail();
+      if (!frame.ok || !this.#isKey(frame.value.session_api_key)) return fail();
       this.#waiting.delete(client);
       onKey();
     });
   }
 
   #subscribe(client: WebSocket, { topic, since, deltas }: Subscription): void {
-    const { conversations, bash, sandbox } = this.#context;
-    const subscribers = this.#subscribers.get(topic) ?? 0;
+    const { conversations, bash, sandbox, notify } = this.#context;
+    const subscribers = [...this.#topics.values()].filter((each) => each === topic);
     const entry = conversations.get(topic);
-    if (subscribers >= MOST_SUBSCRIBERS) client.close(1013, 'Too many subscribers');
+    if (subscribers.length >= MOST_SUBSCRIBERS) client.close(1013, 'Too many subscribers');
     else if (topic === 'bash-events') bash.subscribe(client, since);
     else if (topic === 'exec') new ProgramSession(client, sandbox);
     else if (entry === null) client.close(4004, 'Conversation not found');
     else new EventFeed(client, entry, { since, deltas });
     if (client.readyState !== client.OPEN) return;
-    const count = (change: 1 | -1): void => {
-      this.#subscribers.set(topic, (this.#subscribers.get(topic) ?? 0) + change);
-      this.#onCount([...this.#subscribers.values()].reduce((sum, each) => sum + each, 0));
-    };
-    count(1);
-    client.once('close', () => count(-1));
+    const count = (): void => notify({ type: 'subscribers', count: this.#topics.size });
+    this.#topics.set(client, topic);
+    count();
+    client.once('close', () => {
+      this.#topics.delete(client);
+      count();
+    });
   }
-}
-
-/** A text: the status of the refusal, which is 403 as on genuine servers. */
-function readUpgrade({ url, headers }: IncomingMessage): Subscription | string {
-  // `new URL(path, base)` parses the text after two slashes as a host, or throws.
-  const { pathname, searchParams } = new URL(
-    `http://localhost${String(url).replace(/^[^/]*/, '')}`,
-  );
-  const path = /^\/sockets\/(?:(bash-events|exec)|events\/([^/]+))$/.exec(pathname);
-  if (path === null) return '404 Not Found';
-  const topic = path[1] ?? toHexId(path[2] ?? '') ?? 'unknown';
-  const query = check(socketQuery, Object.fromEntries(searchParams), 'query');
-  const { host, origin, 'x-session-api-key': keyOfHeader } = headers;
-  if (!query.ok || forbidden(host, origin, '127.0.0.1') !== null) return FORBIDDEN;
-  const key = query.value.session_api_key ?? keyOfHeader?.toString();
-  const { deltas = false } = query.value;
-  return { path: pathname, topic, key, since: sinceOf(query.value), deltas };
 }
 
 function sinceOf({ resend_mode, resend_all, after_timestamp }: SocketQuery): string | null {
@@ -153,10 +150,7 @@ function boundFirstFrame(socket: Duplex, already: number): () => void {
     if (size > LARGEST_FIRST_FRAME) socket.destroy();
   };
   socket.on('data', count);
-  return () => {
-    size = Number.NEGATIVE_INFINITY;
-    socket.off('data', count);
-  };
+  return () => socket.off('data', count);
 }
 
 function keepAlive(client: WebSocket): void {

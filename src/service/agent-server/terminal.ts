@@ -8,14 +8,7 @@ import type { Sandbox } from '../isolation/sandbox.ts';
 import type { Conversation } from './conversation.ts';
 import { textContent } from './events.ts';
 import { movedCommand } from './recorded-paths.ts';
-import {
-  BoundedText,
-  KEPT_OUTPUT,
-  notRun,
-  runShell,
-  type ShellResult,
-  type ShellSession,
-} from './shell.ts';
+import { BoundedText, notRun, runShell, type ShellResult, type ShellSession } from './shell.ts';
 
 const LIMIT_SECONDS = 600;
 /** As in openhands-sdk 1.58.0: the call of a command that is silent for this time returns. */
@@ -47,15 +40,13 @@ interface Running {
 export class Terminal {
   readonly #sandbox: Sandbox;
   readonly #conversation: Conversation;
-  readonly #silentMs: number;
   #session: ShellSession;
   /** The command whose call has returned before its end. */
   #left: Running | null = null;
 
-  constructor(sandbox: Sandbox, conversation: Conversation, silentMs = SILENT_MS) {
+  constructor(sandbox: Sandbox, conversation: Conversation) {
     this.#sandbox = sandbox;
     this.#conversation = conversation;
-    this.#silentMs = silentMs;
     this.#session = this.#newSession();
   }
 
@@ -100,7 +91,7 @@ export class Terminal {
     const running = this.#start(command, seconds);
     running.output.push(Buffer.from(endOfLeft));
     const awaitsEnd = isRecorded || step.timeout_seconds !== undefined;
-    return this.#await(step, running, signal, awaitsEnd ? null : this.#silentMs);
+    return this.#await(step, running, signal, awaitsEnd ? null : SILENT_MS);
   }
 
   async #input(step: Step, left: Running | null, signal: AbortSignal): Promise<Observation | null> {
@@ -114,16 +105,14 @@ export class Terminal {
 
   #start(command: string, limitSeconds: number): Running {
     const abort = new AbortController();
-    const output = new BoundedText(KEPT_OUTPUT / 2, KEPT_OUTPUT / 2);
+    const output = new BoundedText();
     const { environment: env, state } = this.#conversation;
     const shell = {
       command,
       cwd: state.working_dir,
       env,
-      merged: true,
-      keepHead: KEPT_OUTPUT / 2,
-      keepTail: KEPT_OUTPUT / 2,
       stdout: output,
+      stderr: null,
       timeoutMs: limitSeconds * 1000,
       signal: abort.signal,
       onOutput: () => running.onOutput(),
@@ -169,11 +158,8 @@ export class Terminal {
       if (silentMs !== null) running.onOutput = begin;
       begin();
     });
-    const onAbort = (): void => running.abort.abort();
-    signal.addEventListener('abort', onAbort);
-    if (signal.aborted) onAbort();
     try {
-      const result = await Promise.race([running.ended, isLong]);
+      const result = await Promise.race([endedBy(signal, running), isLong]);
       this.#left = result === null ? running : null;
       if (result !== null)
         return result.killed && signal.aborted
@@ -182,7 +168,6 @@ export class Terminal {
       const why = silentMs === null ? '' : `No output for ${Math.round(silentMs / 1000)} s. `;
       return this.#unfinished(step, running, why);
     } finally {
-      signal.removeEventListener('abort', onAbort);
       running.onOutput = () => undefined;
       stop();
     }
@@ -221,10 +206,7 @@ export class Terminal {
     const { working_dir } = this.#conversation.state;
     const command = `. ${shellQuote(path.posix.join(working_dir, script))}`;
     const running = this.#start(command, LIMIT_SECONDS);
-    const onAbort = (): void => running.abort.abort();
-    signal.addEventListener('abort', onAbort);
-    if (signal.aborted) onAbort();
-    const result = await running.ended.finally(() => signal.removeEventListener('abort', onAbort));
+    const result = await endedBy(signal, running);
     this.#session.cwd = working_dir;
     const output = this.#conversation.masked(`${result.stdout}${result.stderr}`.trim());
     if (result.exitCode === 0) return { notice: `The setup script ${script} has run.`, output };
@@ -232,6 +214,14 @@ export class Terminal {
     const last = output && ` The end of its output:\n${cut(output, -SHOWN_OUTPUT)}`;
     return { notice: `The setup script ${script} ${how}; the run goes on.${last}`, output };
   }
+}
+
+/** The signal ends the command, also where it was aborted before. */
+function endedBy(signal: AbortSignal, { abort, ended }: Running): Promise<ShellResult> {
+  const onAbort = (): void => abort.abort();
+  signal.addEventListener('abort', onAbort);
+  if (signal.aborted) onAbort();
+  return ended.finally(() => signal.removeEventListener('abort', onAbort));
 }
 
 function howEnded({ timedOut, killed, exitCode }: ShellResult, isPausing: boolean): string {

@@ -1,22 +1,18 @@
 import type { Task, ToolStep } from '../base/steps.ts';
-import { IsolationError } from '../isolation/connection.ts';
 import type { Conversation } from './conversation.ts';
-import { Editor, notEdited } from './editor.ts';
+import { Editor } from './editor.ts';
 import { actionEvent, type Cause, newCause, type NewEvent, textContent } from './events.ts';
 import type { LazyMcpClient } from './mcp.ts';
-import { movedPath } from './recorded-paths.ts';
 import type { Sandbox } from '../isolation/sandbox.ts';
 import { Terminal } from './terminal.ts';
 
 export class Tools {
   readonly mcp: LazyMcpClient;
   readonly terminal: Terminal;
-  readonly #sandbox: Sandbox;
   readonly #conversation: Conversation;
   readonly #editor: Editor;
 
   constructor(sandbox: Sandbox, conversation: Conversation, mcp: LazyMcpClient) {
-    this.#sandbox = sandbox;
     this.mcp = mcp;
     this.#conversation = conversation;
     this.#editor = new Editor(sandbox);
@@ -49,25 +45,10 @@ export class Tools {
     terminal: (step, signal) => this.terminal.execute(step, signal),
     edit: async (step, signal) => {
       const { working_dir } = this.#conversation.state;
-      const result = await this.#sandbox
-        .folders()
-        .then(({ home }) => {
-          // A shell reads `~` as the home.
-          const named = step.path.replace(/^(~|\$HOME|\$\{HOME\})(?=\/|$)/, () => home);
-          const file = movedPath(this.#sandbox.inWorkspace(working_dir, named), working_dir);
-          return this.#editor.edit(step, file, signal);
-        })
-        .catch((error: unknown) => notEdited(step.path, refusal(error, signal).message));
-      return {
-        content: this.#content(result.text),
-        is_error: result.isError,
-        command: step.command,
-        path: result.path,
-        prev_exist: result.previouslyExisted,
-        ...(result.oldContent !== null && { old_content: result.oldContent }),
-        ...(result.newContent !== null && { new_content: result.newContent }),
-        kind: 'FileEditorObservation',
-      };
+      const { text, is_error, ...members } = await this.#editor.edit(step, working_dir, signal);
+      const content = textContent(this.#conversation.masked(text));
+      const { command } = step;
+      return { content, is_error, command, ...members, kind: 'FileEditorObservation' };
     },
 
     task_tracker: async ({ command, task_list: planned }) => {
@@ -94,10 +75,6 @@ export class Tools {
     }),
   };
 
-  #content(text: string) {
-    return textContent(this.#conversation.masked(text));
-  }
-
   /** V0's action `run`, beside the agent: both events have the source `user`. */
   runForUser(command: string): void {
     const step = { type: 'terminal', command, is_input: false, reset: false, thought: '' } as const;
@@ -119,10 +96,4 @@ function plannedTasks(conversation: Conversation): Task[] {
     if (observation?.kind === 'TaskTrackerObservation') tasks = observation.task_list;
   }
   return tasks;
-}
-
-/** The refusal of the isolation; an interruption, and any other error, is thrown. */
-function refusal(error: unknown, signal: AbortSignal): IsolationError {
-  if (signal.aborted || !(error instanceof IsolationError)) throw error;
-  return error;
 }

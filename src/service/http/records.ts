@@ -5,10 +5,16 @@ import { EXECUTION_STATUSES } from '../../protocol/agent-server/requests.ts';
 export const integer = () => v.pipe(v.number(), v.integer());
 export const textOrNull = () => v.nullable(v.string());
 export const dictionary = () => v.record(v.string(), v.unknown());
-export const texts = (...names: string[]): v.ObjectEntries =>
-  Object.fromEntries(names.map((name) => [name, v.string()]));
-export const textsOrNull = (...names: string[]): v.ObjectEntries =>
-  Object.fromEntries(names.map((name) => [name, textOrNull()]));
+export const texts = <Name extends string>(...names: Name[]) =>
+  Object.fromEntries(names.map((name) => [name, v.string()])) as Record<
+    Name,
+    v.StringSchema<undefined>
+  >;
+export const textsOrNull = <Name extends string>(...names: Name[]) =>
+  Object.fromEntries(names.map((name) => [name, textOrNull()])) as Record<
+    Name,
+    ReturnType<typeof textOrNull>
+  >;
 export const pageOf = (item: v.GenericSchema) =>
   v.object({ items: v.array(item), next_page_id: textOrNull() });
 export const profile = () =>

@@ -91,27 +91,24 @@ beforeEach(() => {
   const nowMicroseconds = () => now;
   // No request of these tests reaches the sandbox.
   const sandbox = {} as Sandbox;
-  app = createAgentApp({
+  const own = {
     config: {
       session_api_key: KEY,
       root: path.resolve(import.meta.dirname, '../../..'),
-      spec: 'process',
+      spec: 'process' as const,
+      events_dir: dir,
     },
-    version: '1.2.3',
-    conversations: new Conversations({
-      eventsDir: dir,
-      defaultReplay: null,
-      llmOfSettings: () => ({}),
-      isIsolated: true,
-      sandbox,
-      nowMicroseconds,
-      notify: () => undefined,
-    }),
-    bash: new BashService(sandbox, nowMicroseconds),
-    setUpLimit: new AbortController(),
     sandbox,
     userStore: () => expect.fail(),
     nowMicroseconds,
+    notify: () => undefined,
+  };
+  app = createAgentApp({
+    ...own,
+    version: '1.2.3',
+    conversations: new Conversations(own),
+    bash: new BashService(sandbox, nowMicroseconds),
+    setUpLimit: new AbortController(),
     startedAt: now,
     lastUse: now,
     faultRules: createFaultRules([], () => undefined),

@@ -27,17 +27,14 @@ beforeEach(() => {
 
 type Wish = Partial<EditStep> & Pick<EditStep, 'command'>;
 const edit = (wish: Wish): Promise<EditResult> =>
-  editor.edit(
-    { type: 'edit', thought: '', path: 'a.txt', ...wish },
-    path.join(dir, wish.path ?? 'a.txt'),
-  );
+  editor.edit({ type: 'edit', thought: '', path: 'a.txt', ...wish }, dir);
 const put = (text: string | Buffer, name = 'a.txt'): void =>
   writeFileSync(path.join(dir, name), text);
 const content = (name = 'a.txt'): string => readFileSync(path.join(dir, name), 'utf8');
 /** The text of a refusal, with the folder of the test left out. */
 async function refusal(wish: Wish): Promise<string> {
-  const { isError, text } = await edit(wish);
-  expect(isError).toBe(true);
+  const { is_error, text } = await edit(wish);
+  expect(is_error).toBe(true);
   return text.replaceAll(dir, '');
 }
 
@@ -77,13 +74,13 @@ describe('create', () => {
   it('makes the folders of a file, and returns what it has replaced', async () => {
     const made = await edit({ command: 'create', path: 'deep/er/a.txt', file_text: 'one' });
     expect(made).toMatchObject({
-      previouslyExisted: false,
-      oldContent: null,
-      newContent: 'one',
-      isError: false,
+      prev_exist: false,
+      old_content: undefined,
+      new_content: 'one',
+      is_error: false,
     });
     const again = await edit({ command: 'create', path: 'deep/er/a.txt', file_text: 'two' });
-    expect(again).toMatchObject({ previouslyExisted: true, oldContent: 'one', newContent: 'two' });
+    expect(again).toMatchObject({ prev_exist: true, old_content: 'one', new_content: 'two' });
     expect(content('deep/er/a.txt')).toBe('two');
   });
 
@@ -198,7 +195,7 @@ describe('insert', () => {
     ['into an empty file', '', 0, 'new', 'new'],
   ])('adds a text %s', async (_, before, line, text, after) => {
     put(before);
-    expect((await edit({ command: 'insert', insert_line: line, new_str: text })).isError).toBe(
+    expect((await edit({ command: 'insert', insert_line: line, new_str: text })).is_error).toBe(
       false,
     );
     expect(content()).toBe(after);

@@ -31,10 +31,10 @@ function run(
   more: Partial<ShellCommand> = {},
   within: ShellSession | null = session,
 ): Promise<ShellResult> {
-  const kept = { keepHead: 10_000, keepTail: 10_000, timeoutMs: 60_000 };
+  const kept = { stdout: new BoundedText(), stderr: new BoundedText() };
   return runShell(
     plain.sandbox,
-    { command, cwd: dir, env: {}, merged: false, ...kept, ...more },
+    { command, cwd: dir, env: {}, timeoutMs: 60_000, ...kept, ...more },
     within,
   );
 }
@@ -249,7 +249,7 @@ it('a command longer than an argument may be is executed whole', async () => {
 });
 
 it('merged output is one stream, in order', async () => {
-  const { stdout, stderr } = await run('echo 1; echo 2 >&2; echo 3', { merged: true });
+  const { stdout, stderr } = await run('echo 1; echo 2 >&2; echo 3', { stderr: null });
   expect([stdout, stderr]).toEqual(['1\n2\n3\n', '']);
 });
 
@@ -294,7 +294,7 @@ it('output is passed on while the command runs, up to the kept beginning', async
   const received: string[] = [];
   const onOutput = (stream: string, text: string) => void received.push(`${stream} ${text}`);
   const command = 'printf 1234; while ! test -e go; do sleep 0.02; done; printf 56789';
-  const ended = run(command, { keepHead: 6, keepTail: 1, onOutput }, null);
+  const ended = run(command, { stdout: new BoundedText(6, 1), onOutput }, null);
   await until(() => received.length === 1);
   writeFileSync(path.join(dir, 'go'), '');
   expect((await ended).stdout).toBe('123456\n[... 2 characters of output left out ...]\n9');
@@ -303,8 +303,7 @@ it('output is passed on while the command runs, up to the kept beginning', async
 
 it('output larger than the window between worker and helper is complete', async () => {
   const { stdout } = await run('seq 1 600000 | md5sum; seq 1 600000', {
-    keepHead: 33,
-    keepTail: 8,
+    stdout: new BoundedText(33, 8),
   });
   expect(stdout).toMatch(
     /^[0-9a-f]{32} \n\[\.\.\. 4088890 characters of output left out \.\.\.\]\n\n600000\n$/,

@@ -7,7 +7,7 @@ import { toDashedId, toHexId, uuid } from '../../../protocol/detail.ts';
 import { HttpError, json, refuse, SUCCESS } from '../../http/answer.ts';
 import { integer, pageOf, refused, success, texts } from '../../http/records.ts';
 import { cursorPage } from '../../http/request.ts';
-import { route, type Route, type RouteRequest } from '../../http/route.ts';
+import { route, type Route } from '../../http/route.ts';
 import { zipStream } from '../../http/zip.ts';
 import type { AgentContext } from '../context.ts';
 import { type ConversationEntry, policyOf } from '../conversations.ts';
@@ -30,7 +30,6 @@ const NO_MODEL =
   'A replay has no model, so no answer is possible. Start a conversation with a model.';
 
 export const BY_ID = { conversation_id: uuid };
-export const CHANGED = { 200: success, ...refused(404) };
 const response = v.object(texts('response'));
 
 export const conversationRoutes: readonly Route<AgentContext>[] = [
@@ -112,25 +111,19 @@ export const conversationRoutes: readonly Route<AgentContext>[] = [
     answers: { 200: records.conversation, ...refused(404) },
     handle: (worker, { path }) => conversationView(entryOf(worker, path).conversation),
   }),
-  route('PATCH /api/conversations/{conversation_id}', {
+  change('PATCH /api/conversations/{conversation_id}', {
     callers: 'acs conv rename, sdk, typescript-client',
-    parts: BY_ID,
     body: requests.updateConversation,
-    answers: CHANGED,
-    handle: changes(({ conversation }, { title, tags }) => {
+    effect: ({ conversation }, { title, tags }) => {
       conversation.record([], {
         ...(title == null ? {} : { title }),
         ...(tags == null ? {} : { tags }),
       });
-    }),
+    },
   }),
-  route('DELETE /api/conversations/{conversation_id}', {
+  change('DELETE /api/conversations/{conversation_id}', {
     callers: 'local app server, sdk, typescript-client',
-    parts: BY_ID,
-    answers: CHANGED,
-    handle: changes(({ conversation }, _, { conversations }) =>
-      conversations.delete(conversation.id),
-    ),
+    effect: ({ conversation }, _, { conversations }) => conversations.delete(conversation.id),
   }),
   route('GET /api/conversations/{conversation_id}/agent_final_response', {
     callers: 'typescript-client',
@@ -140,30 +133,24 @@ export const conversationRoutes: readonly Route<AgentContext>[] = [
       response: finalResponse(entryOf(worker, path).conversation),
     }),
   }),
-  route('POST /api/conversations/{conversation_id}/run', {
+  change('POST /api/conversations/{conversation_id}/run', {
     callers: 'acs conv resume, sdk, typescript-client',
-    parts: BY_ID,
-    answers: { ...CHANGED, ...refused(409) },
-    handle: changes(({ loop }) => loop.start()),
+    refuses: [409],
+    effect: ({ loop }) => loop.start(),
   }),
-  route('POST /api/conversations/{conversation_id}/pause', {
+  change('POST /api/conversations/{conversation_id}/pause', {
     callers: 'acs conv stop, sdk, typescript-client',
-    parts: BY_ID,
-    answers: CHANGED,
-    handle: changes(({ loop }) => loop.pause()),
+    effect: ({ loop }) => loop.pause(),
   }),
-  route('POST /api/conversations/{conversation_id}/interrupt', {
+  change('POST /api/conversations/{conversation_id}/interrupt', {
     callers: 'acs conv stop, sdk, typescript-client',
-    parts: BY_ID,
-    answers: CHANGED,
-    handle: changes(({ loop }) => loop.interrupt()),
+    effect: ({ loop }) => loop.interrupt(),
   }),
-  route('POST /local/conversations/{conversation_id}/user_command', {
+  change('POST /local/conversations/{conversation_id}/user_command', {
     callers: 'local app server',
-    parts: BY_ID,
     body: requests.userCommand,
-    answers: { ...CHANGED, ...refused(409) },
-    handle: changes(({ loop }, { command }) => loop.tools.runForUser(command)),
+    refuses: [409],
+    effect: ({ loop }, { command }) => loop.tools.runForUser(command),
   }),
   route('POST /api/conversations/{conversation_id}/ask_agent', {
     callers: 'sdk, typescript-client',
@@ -182,7 +169,7 @@ export const conversationRoutes: readonly Route<AgentContext>[] = [
   route('POST /api/conversations/{conversation_id}/condense', {
     callers: 'sdk, typescript-client',
     parts: BY_ID,
-    answers: { ...CHANGED, ...refused(400, 502) },
+    answers: { 200: success, ...refused(400, 404, 502) },
     async handle(worker, { path, c }) {
       const { conversation, loop, model } = entryOf(worker, path);
       if (model === null) throw refuse(400, NO_MODEL);
@@ -201,39 +188,30 @@ export const conversationRoutes: readonly Route<AgentContext>[] = [
       return SUCCESS;
     },
   }),
-  route('POST /api/conversations/{conversation_id}/secrets', {
+  change('POST /api/conversations/{conversation_id}/secrets', {
     callers: 'sdk, typescript-client',
-    parts: BY_ID,
     body: requests.setSecrets,
-    answers: { ...CHANGED, ...refused(400) },
-    handle: changes(({ conversation }, { secrets }, { userStore }) =>
+    refuses: [400],
+    effect: ({ conversation }, { secrets }, { userStore }) =>
       conversation.setSecrets(secretValues(secrets, userStore)),
-    ),
   }),
-  route('POST /api/conversations/{conversation_id}/confirmation_policy', {
+  change('POST /api/conversations/{conversation_id}/confirmation_policy', {
     callers: 'acs conv new, sdk, typescript-client',
-    parts: BY_ID,
     body: requests.setConfirmationPolicy,
-    answers: CHANGED,
-    handle: changes(({ conversation }, { policy }) =>
+    effect: ({ conversation }, { policy }) =>
       conversation.setMember('confirmation_policy', policyOf(policy)),
-    ),
   }),
-  route('POST /api/conversations/{conversation_id}/security_analyzer', {
+  change('POST /api/conversations/{conversation_id}/security_analyzer', {
     callers: 'sdk, typescript-client',
-    parts: BY_ID,
     body: requests.setSecurityAnalyzer,
-    answers: CHANGED,
-    handle: changes(({ conversation }, { security_analyzer }) =>
+    effect: ({ conversation }, { security_analyzer }) =>
       conversation.setMember('security_analyzer', security_analyzer),
-    ),
   }),
-  route('POST /api/conversations/{conversation_id}/switch_llm', {
+  change('POST /api/conversations/{conversation_id}/switch_llm', {
     callers: 'local app server, typescript-client',
-    parts: BY_ID,
     body: requests.switchLlm,
-    answers: { ...CHANGED, ...refused(404, 501) },
-    handle: changes(({ conversation }, { llm }) => {
+    refuses: [404, 501],
+    effect: ({ conversation }, { llm }) => {
       refuseUnsupported({ llm });
       const { model } = conversation;
       if (model !== null) {
@@ -249,7 +227,7 @@ export const conversationRoutes: readonly Route<AgentContext>[] = [
         );
       }
       conversation.record([], { model: llm.model });
-    }),
+    },
   }),
   route('POST /api/conversations/{conversation_id}/generate_title', {
     callers: 'sdk 1.11.5',
@@ -301,11 +279,9 @@ export const conversationRoutes: readonly Route<AgentContext>[] = [
   }),
 ];
 
-type ConversationPath = Readonly<Record<'conversation_id', string>>;
-
 export function entryOf(
   { conversations }: AgentContext,
-  { conversation_id: id }: ConversationPath,
+  { conversation_id: id }: Readonly<Record<'conversation_id', string>>,
   unknown = 'Not Found',
 ): ConversationEntry {
   const entry = conversations.get(id);
@@ -313,19 +289,38 @@ export function entryOf(
   return entry;
 }
 
-/** The handler of a change. `named`: its 404 names the conversation, as on genuine servers. */
-export function changes<Body>(
-  effect: (entry: ConversationEntry, body: Body, worker: AgentContext) => void | Promise<void>,
-  unknown?: 'named',
-) {
-  return async (
-    worker: AgentContext,
-    { path, body, c }: RouteRequest<ConversationPath, unknown, Body>,
-  ): Promise<typeof SUCCESS> => {
-    const name = unknown && `Conversation not found: ${c.req.param('conversation_id')}`;
-    await effect(entryOf(worker, path, name), body, worker);
-    return SUCCESS;
-  };
+/** A request that changes one conversation. */
+export function change<Body extends v.GenericSchema>(
+  name: `${string}/{conversation_id}${string}`,
+  {
+    refuses = [],
+    isNamed = false,
+    effect,
+    ...declaration
+  }: {
+    callers: string;
+    body?: Body;
+    /** Statuses beside 404. */
+    refuses?: number[];
+    /** The 404 names the conversation, as on genuine servers. */
+    isNamed?: boolean;
+    effect: (
+      entry: ConversationEntry,
+      body: v.InferOutput<Body>,
+      worker: AgentContext,
+    ) => void | Promise<void>;
+  },
+): Route<AgentContext> {
+  return route(name, {
+    ...declaration,
+    parts: BY_ID,
+    answers: { 200: success, ...refused(404, ...refuses) },
+    async handle(worker: AgentContext, { path, body, c }) {
+      const named = `Conversation not found: ${c.req.param('conversation_id')}`;
+      await effect(entryOf(worker, path, isNamed ? named : undefined), body, worker);
+      return SUCCESS;
+    },
+  });
 }
 
 async function setUp(

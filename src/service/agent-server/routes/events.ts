@@ -4,7 +4,7 @@ import { event, integer, pageOf, refused } from '../../http/records.ts';
 import { route, type Route } from '../../http/route.ts';
 import type { EventFilter } from '../../storage/event-log.ts';
 import type { AgentContext } from '../context.ts';
-import { BY_ID, CHANGED, changes, entryOf } from './conversations.ts';
+import { BY_ID, change, entryOf } from './conversations.ts';
 
 export const eventRoutes: readonly Route<AgentContext>[] = [
   route('GET /api/conversations/{conversation_id}/events/search', {
@@ -41,24 +41,24 @@ export const eventRoutes: readonly Route<AgentContext>[] = [
       return found;
     },
   }),
-  route('POST /api/conversations/{conversation_id}/events', {
+  change('POST /api/conversations/{conversation_id}/events', {
     callers: 'acs conv send, sdk, typescript-client',
-    parts: BY_ID,
     body: requests.sendMessage,
-    answers: { ...CHANGED, ...refused(409) },
-    handle: changes(({ conversation, loop }, { role, content, run }) => {
+    refuses: [409],
+    effect: ({ conversation, loop }, { role, content, run }) => {
       // A later run would process a stored message without the user's knowledge.
       if (run) loop.assertNotWaiting();
       conversation.addMessage(role, content);
       if (run) loop.startOrJoin();
-    }, 'named'),
+    },
+    isNamed: true,
   }),
-  route('POST /api/conversations/{conversation_id}/events/respond_to_confirmation', {
+  change('POST /api/conversations/{conversation_id}/events/respond_to_confirmation', {
     callers: 'acs conv confirm, sdk, typescript-client',
-    parts: BY_ID,
     body: requests.respondToConfirmation,
-    answers: { ...CHANGED, ...refused(409) },
-    handle: changes(({ loop }, { accept, reason }) => loop.respond(accept, reason), 'named'),
+    refuses: [409],
+    effect: ({ loop }, { accept, reason }) => loop.respond(accept, reason),
+    isNamed: true,
   }),
 ];
 

@@ -6,7 +6,7 @@ import * as requests from '../../../protocol/agent-server/requests.ts';
 import { missing, refuse, SUCCESS } from '../../http/answer.ts';
 import { readFilePart } from '../../http/file-part.ts';
 import { dictionary, fileChange, fileDiff, pageOf, refused, success } from '../../http/records.ts';
-import { route, type Route } from '../../http/route.ts';
+import { route, type Route, type RouteDeclaration } from '../../http/route.ts';
 import type { AgentContext } from '../context.ts';
 import { gitChanges, gitDelta, gitDiff } from '../git.ts';
 import type { Sandbox } from '../../isolation/sandbox.ts';
@@ -19,7 +19,6 @@ const BYTES = 'application/octet-stream';
 const bashEvent = v.union([records.bashCommandEvent, records.bashOutputEvent]);
 const INSIDE = refused(400, 404, 503);
 
-/** Up to agent server 1.19 the path of a file is what follows the route. */
 export const workspaceRoutes: readonly Route<AgentContext>[] = [
   route('POST /api/bash/execute_bash_command', {
     callers: 'acs sandbox exec, local app server, typescript-client',
@@ -48,27 +47,17 @@ export const workspaceRoutes: readonly Route<AgentContext>[] = [
       return found;
     },
   }),
-  route('GET /api/git/changes', {
+  ...routesOfPath('GET /api/git/changes', {
     callers: 'acs conv diff, sdk, typescript-client',
     query: requests.refQuery,
     answers: { 200: v.array(fileChange), ...INSIDE },
-    handle: ({ sandbox }, { query }) => gitChanges(sandbox, query.path, query.ref ?? null),
+    handle: ({ sandbox }, { path: folder, ref = null }) => gitChanges(sandbox, folder, ref),
   }),
-  route('GET /api/git/changes/{path:path}', {
-    callers: 'sdk 1.11.5',
-    answers: { 200: v.array(fileChange), ...INSIDE },
-    handle: ({ sandbox }, { path }) => gitChanges(sandbox, path.path, null),
-  }),
-  route('GET /api/git/diff', {
+  ...routesOfPath('GET /api/git/diff', {
     callers: 'acs conv diff, sdk, typescript-client',
     query: requests.refQuery,
     answers: { 200: fileDiff, ...INSIDE },
-    handle: ({ sandbox }, { query }) => gitDiff(sandbox, query.path, query.ref ?? null),
-  }),
-  route('GET /api/git/diff/{path:path}', {
-    callers: 'sdk 1.11.5',
-    answers: { 200: fileDiff, ...INSIDE },
-    handle: ({ sandbox }, { path }) => gitDiff(sandbox, path.path, null),
+    handle: ({ sandbox }, { path: file, ref = null }) => gitDiff(sandbox, file, ref),
   }),
   route('GET /api/file/archive', {
     callers: 'local app server',
@@ -84,29 +73,18 @@ export const workspaceRoutes: readonly Route<AgentContext>[] = [
       return new Response(await gitDelta(sandbox, folder, ref), { headers });
     },
   }),
-  route('GET /api/file/download', {
+  ...routesOfPath('GET /api/file/download', {
     callers: 'local app server, acs sandbox cp, sdk, typescript-client',
     query: requests.pathQuery,
     answers: { 200: BYTES, ...INSIDE },
-    handle: ({ sandbox }, { query }) => download(sandbox, query.path),
+    handle: ({ sandbox }, { path: file }) => download(sandbox, file),
   }),
-  route('GET /api/file/download/{path:path}', {
-    callers: 'sdk 1.11.5',
-    answers: { 200: BYTES, ...INSIDE },
-    handle: ({ sandbox }, { path }) => download(sandbox, path.path),
-  }),
-  route('POST /api/file/upload', {
+  ...routesOfPath('POST /api/file/upload', {
     callers: 'local app server, acs sandbox cp, sdk, typescript-client',
     query: requests.pathQuery,
     file: 'file',
     answers: { 200: success, ...INSIDE },
-    handle: ({ sandbox }, { query, c }) => upload(c, sandbox, query.path),
-  }),
-  route('POST /api/file/upload/{path:path}', {
-    callers: 'sdk 1.11.5',
-    file: 'file',
-    answers: { 200: success, ...INSIDE },
-    handle: ({ sandbox }, { path, c }) => upload(c, sandbox, path.path),
+    handle: ({ sandbox }, { path: file }, c) => upload(c, sandbox, file),
   }),
   route('GET /api/file/home', {
     callers: 'typescript-client',
@@ -123,6 +101,36 @@ export const workspaceRoutes: readonly Route<AgentContext>[] = [
     },
   }),
 ];
+
+/** Up to agent server 1.19 the path of a file is what follows the route. */
+function routesOfPath(
+  name: string,
+  {
+    query,
+    handle,
+    ...declaration
+  }: Pick<RouteDeclaration, 'callers' | 'answers' | 'file'> & {
+    query: typeof requests.pathQuery | typeof requests.refQuery;
+    handle: (
+      context: AgentContext,
+      at: v.InferOutput<typeof requests.refQuery>,
+      c: Context,
+    ) => unknown;
+  },
+): Route<AgentContext>[] {
+  return [
+    route(name, {
+      ...declaration,
+      query,
+      handle: (context, at) => handle(context, at.query, at.c),
+    }),
+    route(`${name}/{path:path}`, {
+      ...declaration,
+      callers: 'sdk 1.11.5',
+      handle: (context, at) => handle(context, at.path, at.c),
+    }),
+  ];
+}
 
 function assertAbsolute(file: string): void {
   if (!path.isAbsolute(file)) throw refuse(400, 'Path must be absolute');

@@ -39,39 +39,24 @@ export interface McpContext {
   notice: (text: string) => void;
 }
 
-interface Connection {
-  client: Client;
-  transport: McpTransport;
-  connected: Promise<void>;
-}
-
 interface OfferedTool {
-  server: McpServer;
+  server: Server;
   name: string;
   definition: McpTool;
 }
 
-/** The next call connects a server that has ended again. */
 export class McpClient {
   readonly #context: McpContext;
-  /** Without those that have failed to list their tools. */
-  #servers: McpServer[];
-  #problems: string[];
-  readonly #pending = new Map<McpServer, Promise<void>>();
-  /** Servers whose tools have not changed since they were listed. */
-  readonly #listed = new Set<McpServer>();
-  readonly #tools = new Map<McpServer, Tool[]>();
-  /** Servers that have answered: a later one changes no name of a tool. */
-  readonly #order = new Set<McpServer>();
+  readonly #servers: readonly Server[];
+  readonly #problems: string[];
+  /** Servers that have listed tools: a later one changes no name of a tool. */
+  readonly #order = new Set<Server>();
   #offered: Map<string, OfferedTool> | null = null;
-  readonly #connections = new Map<McpServer, Connection>();
-  /** Settles when every closed program has ended. */
-  #gone: unknown;
 
   constructor(config: Readonly<Record<string, unknown>>, context: McpContext) {
     const { servers, problems } = readServers(config);
     this.#context = context;
-    this.#servers = servers;
+    this.#servers = servers.map((form) => new Server(form, context));
     this.#problems = problems;
   }
 
@@ -87,25 +72,19 @@ export class McpClient {
   ): Promise<CallToolResult> {
     const tool = (await this.#list(signal)).get(name);
     if (tool === undefined) throw new Error(`There is no tool ${name}.`);
-    const { server } = tool;
-    return this.#within(server, CALL_SECONDS, signal, async (client, options) => {
-      const request = {
-        method: 'tools/call' as const,
-        params: { name: tool.name, arguments: data },
-      };
-      return client.request(request, CallToolResultSchema, options);
-    });
+    const params = { name: tool.name, arguments: data };
+    const request = { method: 'tools/call' as const, params };
+    return tool.server.within(CALL_SECONDS, signal, (client, options) =>
+      client.request(request, CallToolResultSchema, options),
+    );
   }
 
   close(): void {
-    this.#pending.clear();
-    for (const { client } of [...this.#connections.values()]) void client.close();
+    for (const server of this.#servers) server.close();
   }
 
   async #list(signal: AbortSignal): Promise<Map<string, OfferedTool>> {
-    const begun = this.#servers.filter(
-      (server) => !this.#listed.has(server) && !this.#pending.has(server),
-    );
+    const begun = this.#servers.filter(({ state, list }) => state === 'stale' && list === null);
     if (begun.length > 0) {
       const lists = Promise.all(begun.map((server) => this.#begin(server, signal)));
       let stop = (): void => undefined;
@@ -114,20 +93,14 @@ export class McpClient {
       });
       await Promise.race([lists, late]).finally(() => stop());
       signal.throwIfAborted();
-      const starting = begun.filter((server) => this.#pending.has(server));
-      for (const { name } of starting)
+      for (const { form } of begun.filter(({ list }) => list !== null))
         this.#problems.push(
-          `The MCP server ${name} is still starting: its tools join a later step.`,
+          `The MCP server ${form.name} is still starting: its tools join a later step.`,
         );
     }
     if (this.#offered === null) {
-      for (const server of this.#servers.filter((each) => this.#tools.has(each)))
-        this.#order.add(server);
-      const lists = [...this.#order].map((server) => ({
-        server,
-        tools: this.#tools.get(server) ?? [],
-      }));
-      this.#offered = offeredOf(lists, this.#problems);
+      for (const server of this.#servers) if (server.tools.length > 0) this.#order.add(server);
+      this.#offered = offeredOf(this.#order, this.#problems);
     }
     const problems = this.#problems.splice(0);
     if (problems.length > 0) this.#context.notice(problems.join('\n'));
@@ -135,34 +108,63 @@ export class McpClient {
   }
 
   /** Never rejects. */
-  #begin(server: McpServer, signal: AbortSignal): Promise<void> {
-    const seconds = server.startSeconds ?? START_SECONDS;
-    const list = this.#within(server, seconds, signal, allTools).then(
-      ({ tools, unread }) => {
-        if (!ends()) return;
-        const why = `of the MCP server ${server.name} is not used: its definition is not valid.`;
-        this.#problems.push(...unread.map((name) => `The tool ${name} ${why}`));
-        this.#listed.add(server);
-        this.#tools.set(server, tools);
+  #begin(server: Server, signal: AbortSignal): Promise<void> {
+    const { name, startSeconds } = server.form;
+    const why = `of the MCP server ${name} is not used: its definition is not valid.`;
+    const list: Promise<void> = server
+      .within(startSeconds ?? START_SECONDS, signal, allTools)
+      .then(
+        ({ tools, unread }) => ({
+          state: 'listed' as const,
+          tools,
+          problems: unread.map((tool) => `The tool ${tool} ${why}`),
+        }),
+        (error: unknown) => ({
+          state: 'failed' as const,
+          tools: [],
+          problems: [problem(name, (error as Error).message)],
+        }),
+      )
+      .then(({ state, tools, problems }) => {
+        // After a close the next run lists again.
+        if (server.list !== list) return;
+        server.list = null;
+        if (signal.aborted) return;
+        server.state = state;
+        server.tools = tools;
+        this.#problems.push(...problems);
         this.#offered = null;
-      },
-      (error: unknown) => {
-        if (!ends() || signal.aborted) return;
-        this.#problems.push(problem(server.name, (error as Error).message));
-        this.#servers = this.#servers.filter((each) => each !== server);
-        this.#tools.delete(server);
-        this.#offered = null;
-      },
-    );
-    // After a close the next run lists again.
-    const ends = (): boolean => this.#pending.get(server) === list && this.#pending.delete(server);
-    this.#pending.set(server, list);
+      });
+    server.list = list;
     return list;
+  }
+}
+
+/** The next call connects a server that has ended again. */
+class Server {
+  readonly form: McpServer;
+  /** `failed`: it could not list its tools. */
+  state: 'stale' | 'listed' | 'failed' = 'stale';
+  /** While it lists its tools. */
+  list: Promise<void> | null = null;
+  tools: Tool[] = [];
+  readonly #context: McpContext;
+  #connection: { client: Client; transport: McpTransport; connected: Promise<void> } | null = null;
+  /** Settles when its closed programs have ended. */
+  #gone: unknown;
+
+  constructor(form: McpServer, context: McpContext) {
+    this.form = form;
+    this.#context = context;
+  }
+
+  close(): void {
+    this.list = null;
+    void this.#connection?.client.close();
   }
 
   /** Runs `work` with a connected server. One that does not answer is disconnected and ended. */
-  async #within<Result>(
-    server: McpServer,
+  async within<Result>(
     seconds: number,
     signal: AbortSignal,
     work: (client: Client, options: RequestOptions) => Promise<Result>,
@@ -177,8 +179,7 @@ export class McpClient {
       either.addEventListener('abort', () => reject(either.reason as Error));
     });
     const options = { signal: either, timeout: NO_TIMEOUT };
-    const { client, transport, connected } =
-      this.#connections.get(server) ?? this.#connect(server, options);
+    const { client, transport, connected } = (this.#connection ??= this.#connect(options));
     transport.received.inCall(1);
     try {
       return await Promise.race([connected.then(() => work(client, options)), aborted]);
@@ -196,34 +197,33 @@ export class McpClient {
     }
   }
 
-  #connect(server: McpServer, options: RequestOptions): Connection {
-    const { sandbox, workingDir, secrets } = this.#context;
+  #connect(options: RequestOptions) {
+    const { form } = this;
+    const { sandbox, workingDir, secrets, notice } = this.#context;
     const transport =
-      server.kind === 'stdio'
+      form.kind === 'stdio'
         ? new ProgramTransport(
             sandbox,
             {
-              argv: [server.command, ...server.args],
-              cwd: path.resolve(workingDir, server.cwd),
-              env: { ...secrets(), ...server.env },
+              argv: [form.command, ...form.args],
+              cwd: path.resolve(workingDir, form.cwd),
+              env: { ...secrets(), ...form.env },
             },
             this.#gone,
           )
-        : webTransport(server);
+        : webTransport(form);
     const client = new Client({ name: 'acs', version: ACS_VERSION });
     client.onclose = () => {
-      this.#connections.delete(server);
+      this.#connection = null;
       this.#gone = Promise.all([this.#gone, transport.gone]);
       // The error of a call has the reason.
       if (transport.received.isExceeded && !transport.received.isInCall)
-        this.#context.notice(`The MCP server ${server.name} was ended: ${transport.why}.`);
+        notice(`The MCP server ${form.name} was ended: ${transport.why}.`);
     };
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
-      this.#listed.delete(server);
+      if (this.state === 'listed') this.state = 'stale';
     });
-    const connection = { client, transport, connected: client.connect(transport, options) };
-    this.#connections.set(server, connection);
-    return connection;
+    return { client, transport, connected: client.connect(transport, options) };
   }
 }
 
@@ -255,16 +255,17 @@ function nameIn(tool: unknown): string {
   return typeof name === 'string' ? cut(name, LONGEST_NAME) : 'without a name';
 }
 
-function offeredOf(lists: readonly { server: McpServer; tools: Tool[] }[], problems: string[]) {
+function offeredOf(servers: Iterable<Server>, problems: string[]) {
   const offered = new Map<string, OfferedTool>();
   const taken = new Set<string>(BUILT_IN.map(({ name }) => name));
   const left: string[] = [];
-  for (const { server, tools } of lists) {
-    for (const { name, description = '', inputSchema } of tools) {
+  for (const server of servers) {
+    for (const { name, description = '', inputSchema } of server.tools) {
       // Another server may have a tool of the same name.
-      const names = [allowedName(name), allowedName(`${server.name}_${name}`)];
+      const names = [allowedName(name), allowedName(`${server.form.name}_${name}`)];
       const free = names.find((each) => each !== '' && !taken.has(each));
-      if (free === undefined || offered.size === MOST_TOOLS) left.push(`${name} of ${server.name}`);
+      if (free === undefined || offered.size === MOST_TOOLS)
+        left.push(`${name} of ${server.form.name}`);
       else {
         taken.add(free);
         const parameters = inputSchema as McpTool['parameters'];

@@ -121,11 +121,7 @@ async function callOnce(
   const endpoint = endpointToCall(llm);
   const timeoutMs = Math.min((llm.timeout || TIMEOUT_SECONDS) * 1000, LONGEST_TIMER_MS);
   const end = new AbortController();
-  let isSilent = false;
-  const timer = setTimeout(() => {
-    isSilent = true;
-    end.abort();
-  }, timeoutMs);
+  const timer = setTimeout(() => end.abort(), timeoutMs);
   try {
     request.onText?.('', 'beginning');
     const result = await startAnswer(llm, endpoint, request, AbortSignal.any([signal, end.signal]));
@@ -145,7 +141,7 @@ async function callOnce(
     return { ...answer, calls, isCutOff, usage: await usageOf(llm, usage) };
   } catch (error) {
     signal.throwIfAborted();
-    if (isSilent) {
+    if (end.signal.aborted) {
       const waited = `${endpoint.baseUrl} sent nothing for ${String(timeoutMs / 1000)} s`;
       const detail = `${waited}. Check the endpoint, or raise agent_settings.llm.timeout.`;
       throw new ModelFailure('LLMTimeoutError', detail);

@@ -5,6 +5,7 @@ import { knownModel } from '../../base/known-models.ts';
 import { endpointOf } from '../../base/model-endpoint.ts';
 import { fetchByProxy } from '../proxy.ts';
 import type { ModelFailure } from './failure.ts';
+import { bounded } from './fetch.ts';
 
 /** Of the system prompt and the tools, measured. */
 const PROMPT_TOKENS = 1100;
@@ -58,14 +59,7 @@ async function askOllama(url: string, model: string, signal: AbortSignal): Promi
 async function read(url: string, init: RequestInit): Promise<unknown> {
   try {
     const { body } = await fetchByProxy(url, { ...init, redirect: 'error' });
-    const chunks: Uint8Array[] = [];
-    let length = 0;
-    for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
-      length += chunk.byteLength;
-      if (length > LARGEST_ANSWER) return null;
-      chunks.push(chunk);
-    }
-    return JSON.parse(Buffer.concat(chunks).toString());
+    return await new Response(body?.pipeThrough(bounded(LARGEST_ANSWER))).json();
   } catch {
     return null;
   }

@@ -25,7 +25,7 @@ export async function fetchAnswer(
   const { status, headers } = answer;
   const { origin } = new URL(answer.url);
   const type = headers.get('content-type') || 'no content type';
-  const stream = answer.body?.pipeThrough(limit());
+  const stream = answer.body?.pipeThrough(bounded(LARGEST_ANSWER));
   if (status >= 300 && status < 400) {
     await stream?.cancel();
     const target = headers.get('location') ?? 'nowhere';
@@ -60,13 +60,13 @@ function bodyOf(json: string, members: Sending['members']): string {
   return wellFormedJson(JSON.stringify({ ...body, ...members }));
 }
 
-function limit(): TransformStream<Uint8Array, Uint8Array> {
+export function bounded(most: number): TransformStream<Uint8Array, Uint8Array> {
+  const tooLong = `The answer is longer than ${most / 1024 / 1024} MiB.`;
   let length = 0;
   return new TransformStream({
     transform(chunk, controller) {
       length += chunk.byteLength;
-      if (length > LARGEST_ANSWER)
-        throw new ModelFailure('LLMBadResponseError', 'The answer is longer than 64 MiB.');
+      if (length > most) throw new ModelFailure('LLMBadResponseError', tooLong);
       controller.enqueue(chunk);
     },
   });

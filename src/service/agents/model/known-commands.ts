@@ -22,6 +22,13 @@ const OUTSIDE = /^(?:-\w+|[^/]*[=:,])?[/~]|(?:^|[/=:,])\.\.$|\.\.\//;
 
 type Rule = RegExp | ((words: readonly string[]) => boolean);
 
+/** Each row is for the programs that its first text names. */
+function byProgram<Each>(rows: readonly (readonly [string, Each])[]): ReadonlyMap<string, Each> {
+  return new Map(
+    rows.flatMap(([names, each]) => names.split(' ').map((name) => [name, each] as const)),
+  );
+}
+
 const withoutOption =
   (option: RegExp): Rule =>
   (words) =>
@@ -30,7 +37,7 @@ const withoutOption =
 const SED_LINES = /^\d+(?:,(?:\d+|\$))?p$/;
 
 /** A pattern is for the words after the program. GNU programs accept shortened long options. */
-const READS = new Map<string, Rule>([
+const READS = byProgram<Rule>([
   ['cd', /^[^-]/],
   ['find', withoutOption(/^-(?:L|delete|exec|files0|fls|follow|fprint|ok)/)],
   ['rg', withoutOption(/^--(?:follow|hostname-bin|pre|search-zip)|^-\w*[Lz]/)],
@@ -45,16 +52,15 @@ const READS = new Map<string, Rule>([
   ['diff', withoutOption(/^-\w*r|^--r/)],
   ['du', withoutOption(/^-\w*L|^--[df]/)],
   ['ls', withoutOption(/^-\w*L|^--dereference$/)],
-  ...['egrep', 'fgrep', 'grep'].map((name) => [name, withoutOption(/^-\w*R|^--d/)] as const),
+  ['egrep fgrep grep', withoutOption(/^-\w*R|^--d/)],
   // Options with which the names of the files are read from a file.
   ['wc', withoutOption(/^--f/)],
-  ...['md5sum', 'sha256sum'].map((name) => [name, withoutOption(/^-\w*c|^--c/)] as const),
-  ...(
+  ['md5sum sha256sum', withoutOption(/^-\w*c|^--c/)],
+  [
     'basename cat cmp comm cut dirname echo head nl pwd readlink realpath stat tail tr true ' +
-    'type which'
-  )
-    .split(' ')
-    .map((name) => [name, /^/] as const),
+      'type which',
+    /^/,
+  ],
 ]);
 
 const GIT = new RegExp(
@@ -68,19 +74,17 @@ const TARGET = '(?:all|build|check|compile|lint|tests?|type-?check)';
 const targets = (names: string): RegExp =>
   new RegExp(String.raw`^(?:(?:-\S*|\d+|${names})(?: |$))*$`);
 const SCRIPT = new RegExp(`^(?:test|run(?: -s| --silent)? ${TARGET})(?: |$)`);
-const OF_GRADLE = targets('(?:assemble|build|check|test)');
-const OF_MAVEN = targets('(?:compile|package|test|verify)');
 
 /** For the words after the program. */
-const BUILDS = new Map<string, RegExp>([
+const BUILDS = byProgram<RegExp>([
   ['cargo', /^(?:build|check|clippy|test)(?: |$)/],
   ['go', /^(?:build|test|vet)(?: |$)/],
   ['node', /^--test(?: |$)/],
-  ...['pytest', 'tsc', 'unittest'].map((name) => [name, /^/] as const),
-  ...['make', 'ninja'].map((name) => [name, targets(TARGET)] as const),
-  ...['npm', 'pnpm', 'yarn'].map((name) => [name, SCRIPT] as const),
-  ...['gradle', './gradlew'].map((name) => [name, OF_GRADLE] as const),
-  ...['mvn', './mvnw'].map((name) => [name, OF_MAVEN] as const),
+  ['pytest tsc unittest', /^/],
+  ['make ninja', targets(TARGET)],
+  ['npm pnpm yarn', SCRIPT],
+  ['gradle ./gradlew', targets('(?:assemble|build|check|test)')],
+  ['mvn ./mvnw', targets('(?:compile|package|test|verify)')],
 ]);
 /** They name no program, folder or configuration in any of the builds. */
 const BUILD_OPTION = new RegExp(

@@ -85,13 +85,9 @@ export function correctedArguments(
     const name = names.has(own) || !names.has(alias) || alias in input ? own : alias;
     if (value === null) continue;
     if (!names.has(name) || takes(name, value)) corrected[name] = value;
-    else if (!isEmptyList(value)) corrected[name] = converted(value);
+    else if (!Array.isArray(value) || value.length > 0) corrected[name] = converted(value);
   }
   return corrected;
-}
-
-function isEmptyList(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0;
 }
 
 /** Models write "true" for true, "5" for 5, and the words of a command as a list. */

@@ -20,19 +20,18 @@ export function isStuck(history: Iterable<StoredEvent>): boolean {
   const newestFirst = since.reverse();
   const actions = newestFirst.filter(({ kind }) => kind === 'ActionEvent');
   const results = newestFirst.filter(({ kind }) => RESULTS.includes(kind));
-  const isSame = (list: StoredEvent[], count: number): boolean =>
-    list.length >= count && list.slice(0, count).every((event) => isEqual(event, list[0]));
-  const isAlternating = (list: StoredEvent[]): boolean =>
-    list.length >= ALTERNATING &&
-    list.slice(2, ALTERNATING).every((event, index) => isEqual(event, list[index]));
+  /** Whether the newest `count` repeat, each after `period` others. */
+  const isRepeated = (list: StoredEvent[], count: number, period = 1): boolean =>
+    list.length >= count &&
+    list.slice(period, count).every((event, index) => isEqual(event, list[index]));
   const errors = results.findIndex(({ kind }) => kind !== 'AgentErrorEvent');
   const errorCount = errors === -1 ? results.length : errors;
   return (
-    (isSame(actions, SAME_PAIRS) && isSame(results, SAME_PAIRS)) ||
+    (isRepeated(actions, SAME_PAIRS) && isRepeated(results, SAME_PAIRS)) ||
     // Genuine servers remind the model one error earlier.
-    (isSame(actions, SAME_ERRORS + 1) && errorCount > SAME_ERRORS) ||
+    (isRepeated(actions, SAME_ERRORS + 1) && errorCount > SAME_ERRORS) ||
     newestFirst.slice(0, MESSAGES).filter(isMessage).length === MESSAGES ||
-    (isAlternating(actions) && isAlternating(results))
+    (isRepeated(actions, ALTERNATING, 2) && isRepeated(results, ALTERNATING, 2))
   );
 }
 

@@ -45,16 +45,13 @@ function saidIn(content: string | Parts<'assistant'>): string {
   const texts = content.map((part) => {
     if (part.type === 'text') return part.text;
     if (part.type !== 'tool-call') return '';
-    const written = Object.entries(part.input as Record<string, unknown>).map(
-      ([name, value]) => `<parameter=${name}>\n${asText(value)}\n</parameter>\n`,
-    );
+    const written = Object.entries(part.input as Record<string, unknown>).map(([name, value]) => {
+      const text = typeof value === 'string' ? value : JSON.stringify(value);
+      return `<parameter=${name}>\n${text}\n</parameter>\n`;
+    });
     return `<function=${part.toolName}>\n${written.join('')}</function>`;
   });
   return texts.filter((text) => text !== '').join('\n');
-}
-
-function asText(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function describe(tools: ToolSet): string[] {

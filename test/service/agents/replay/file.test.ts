@@ -37,8 +37,8 @@ async function play(workspace: string): Promise<{ outputs: string[]; failed: str
       if (status !== 0 || stderr !== '')
         failed.push(`${step.command}: ${String(status)} ${stderr}`);
     } else if (step.type === 'edit') {
-      const result = await editor.edit(step, path.join(workspace, step.path));
-      if (result.isError) failed.push(result.text);
+      const result = await editor.edit(step, workspace);
+      if (result.is_error) failed.push(result.text);
     }
   }
   return { outputs, failed };
