@@ -15,12 +15,12 @@ import { derivedContext } from '../shared/derived-context.ts';
 import { checkWord } from '../shared/resource.ts';
 import { answerPending, PAST, type Reply, showPending, takesReason } from './confirm.ts';
 import { conversations } from './conversations.ts';
+import { failedStart, findForFollow } from './find-conversation.ts';
 import { printDiff } from './diff.ts';
 import { endRun, showEnd } from './end-of-run.ts';
 import { eventView } from './event-view.ts';
 import {
   addFilterOptions,
-  findForFollow,
   printOutcome,
   readSince,
   showRun,
@@ -31,7 +31,6 @@ import { beginConversation } from './new/index.ts';
 import { addStartOptions, flagOf, type NewOptions } from './new/options.ts';
 import { deliver } from './send.ts';
 import { stopOne } from './stop.ts';
-import { failedStart } from './wait.ts';
 
 type ChatOptions = FilterOptions & NewOptions & { message?: string };
 

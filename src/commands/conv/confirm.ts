@@ -11,7 +11,7 @@ import type { Answerer } from '../../runs/tracker.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { explain } from '../shared/declare.ts';
 import { oneOf } from '../shared/option-parsers.ts';
-import { openConversation } from './conversations.ts';
+import { openConversation } from './find-conversation.ts';
 import { FOLLOW, SEND, showNext } from './end-of-run.ts';
 import { needsResume, resumeSandbox, resumeSandboxNow } from './resume-sandbox.ts';
 
@@ -181,7 +181,7 @@ export async function showPending(ctx: Context, pending: readonly PendingAction[
 }
 
 /** Prints the pending actions and prompts for the answer. Rejects with the reason of `until`. */
-export async function askApproval(
+async function askApproval(
   ctx: Context,
   server: Server,
   id: string,

@@ -1,5 +1,3 @@
-import type { Context } from '../context.ts';
-import { AppError } from '../../base/errors.ts';
 import type { Server } from '../../client/shared/server.ts';
 import { blankConversation, knownId, type Conversation } from '../../domain/conversation.ts';
 import { readConversationWord } from '../../domain/ids.ts';
@@ -9,7 +7,7 @@ import { formatUsd } from '../../base/text/usd.ts';
 import type { LinePart, RecordShape, View } from '../../output/view.ts';
 import type { Outcome } from '../../runs/outcome.ts';
 import { isRunInProgress } from '../../runs/status.ts';
-import { checkWord, findOne, type Resource } from '../shared/resource.ts';
+import type { Resource } from '../shared/resource.ts';
 
 const REASON = { members: ['code', 'text'] };
 
@@ -96,6 +94,8 @@ export function idOrTaskId({
   return id || (start_task_id ?? '');
 }
 
+const getConversation = (server: Server, id: string) => server.conversations.get(id);
+
 export const conversations: Resource<Conversation> = {
   noun: 'conversation',
   plural: 'conversations',
@@ -103,8 +103,8 @@ export const conversations: Resource<Conversation> = {
   view: conversationView,
   readWord: readConversationWord,
   idsOf: ({ id, start_task_id }) => [id, start_task_id ?? ''],
-  ofLast: async (server, id) => await server.conversations.get(id),
-  get: async (server, id) => await server.conversations.get(id),
+  ofLast: getConversation,
+  get: getConversation,
   list: (server, page, pageSize) => server.conversations.list({ pageSize, omissions: 'say' }, page),
   async selector(ctx, server, selection) {
     const specs = new Map<string, string | null>();
@@ -132,42 +132,6 @@ export const conversations: Resource<Conversation> = {
 
 export function conversationLine({ id, status, title }: Conversation): string {
   return `conversation ${id} (${status})${title ? `: ${title}` : ''}`;
-}
-
-/** Throws `conflict` while the conversation is being started, `failed` when that failed. */
-export async function findStarted(
-  ctx: Context,
-  server: Server,
-  word: string,
-): Promise<Conversation> {
-  const conversation = await findOne(ctx, server, conversations, word);
-  refuseUnstarted(conversation, word);
-  return conversation;
-}
-
-/** Throws `usage` before a request, and as findStarted. */
-export async function openConversation(
-  ctx: Context,
-  word: string,
-): Promise<{ server: Server; conversation: Conversation }> {
-  checkWord(conversations, word);
-  const server = await ctx.servers.active();
-  return { server, conversation: await findStarted(ctx, server, word) };
-}
-
-export function refuseUnstarted(conversation: Conversation, word: string): void {
-  if (conversation.id !== '') return;
-  const { status, reason } = conversation;
-  const task = conversation.start_task_id ?? word;
-  if (status === 'failed')
-    throw new AppError(
-      'failed',
-      `start task ${task} failed: ${reason?.text ?? 'no reason is known'}`,
-    );
-  throw new AppError('conflict', `start task ${task} has not started its conversation yet`, {
-    hint: `wait for it: acs conv wait ${task}`,
-    retryable: true,
-  });
 }
 
 /** The first line of `conv new --format ndjson`. */

@@ -10,7 +10,8 @@ import type { View } from '../../output/view.ts';
 import { explain } from '../shared/declare.ts';
 import type { ResumeOptions } from '../shared/in-sandbox.ts';
 import { checkWord } from '../shared/resource.ts';
-import { conversations, findStarted, openConversation } from './conversations.ts';
+import { conversations } from './conversations.ts';
+import { findStarted, openConversation } from './find-conversation.ts';
 import { needsResume, resumeSandbox } from './resume-sandbox.ts';
 
 interface DiffOptions {

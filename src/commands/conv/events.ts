@@ -5,8 +5,9 @@ import type { ConversationEvent } from '../../domain/event.ts';
 import { explain } from '../shared/declare.ts';
 import { positiveInteger } from '../shared/option-parsers.ts';
 import { addWaitTimeout, checkLimitHasWait, type WaitOptions } from '../shared/wait-limit.ts';
-import { openConversation, outcomeView } from './conversations.ts';
+import { outcomeView } from './conversations.ts';
 import { eventView } from './event-view.ts';
+import { openConversation } from './find-conversation.ts';
 import {
   addFilterOptions,
   EventFilter,

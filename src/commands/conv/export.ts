@@ -10,11 +10,11 @@ import type { PageRecord } from '../../page/page.ts';
 import { explain } from '../shared/declare.ts';
 import { withLateProgress } from '../shared/late-progress.ts';
 import { oneOf } from '../shared/option-parsers.ts';
-import { openConversation } from './conversations.ts';
+import { openConversation } from './find-conversation.ts';
 import { compareWorkspace } from './diff.ts';
 import { needsResume, resumeSandboxNow } from './resume-sandbox.ts';
 
-export interface ExportOptions {
+interface ExportOptions {
   as: 'md' | 'html';
   resume?: boolean;
 }
@@ -58,22 +58,22 @@ export function declare(command: Command, ctx: Context): void {
   command.action((id: string, options: ExportOptions) => exportConversation(id, options, ctx));
 }
 
-export async function exportConversation(
+async function exportConversation(
   word: string,
   options: ExportOptions,
   ctx: Context,
 ): Promise<void> {
   ctx.out.check(null, 'raw');
   const { server, conversation } = await openConversation(ctx, word);
-  if (needsResume(conversation) && (options.resume === true || !readsStopped(server))) {
+  const { resume = false } = options;
+  if (needsResume(conversation) && (resume || !readsStopped(server))) {
     const message =
       `the sandbox of conversation ${conversation.id} is paused. Resume it for the complete ` +
       'diff?';
-    const isAgreed =
-      options.resume === true ||
-      (ctx.terminal.interactive &&
-        (await (await ctx.terminal.prompt()).confirm({ message, default: 'yes' })));
-    if (isAgreed) await resumeSandboxNow(ctx, server, conversation);
+    const ask = async () =>
+      await (await ctx.terminal.prompt()).confirm({ message, default: 'yes' });
+    if (resume || (ctx.terminal.interactive && (await ask())))
+      await resumeSandboxNow(ctx, server, conversation);
     else
       await ctx.warn(
         'the sandbox is paused, and its workspace is not compared; --resume starts it',

@@ -18,7 +18,7 @@ import { endOfStatus } from '../../runs/status.ts';
 import { trackRun, type TrackOptions } from '../../runs/tracker.ts';
 import { explain } from '../shared/declare.ts';
 import { collectList, duration, someOf, wholeNumber } from '../shared/option-parsers.ts';
-import { checkWord, findOne } from '../shared/resource.ts';
+import { checkWord } from '../shared/resource.ts';
 import {
   addWaitTimeout,
   checkLimitHasWait,
@@ -37,8 +37,8 @@ import { conversations, conversationView, outcomeView } from './conversations.ts
 import type { View } from '../../output/view.ts';
 import { eventView, shortKind } from './event-view.ts';
 import { endRun, FOLLOW, printOutcomeItem, showNext, type EndedRun } from './end-of-run.ts';
+import { beforeWatch, failedStart, findForFollow } from './find-conversation.ts';
 import { LiveRun } from './live-run.ts';
-import { beforeWatch, failedStart, waitForStart } from './wait.ts';
 
 /** `hook` is one of the cloud. */
 const SOURCES = ['agent', 'user', 'environment', 'hook'] as const;
@@ -95,17 +95,6 @@ export async function followConversation(
       ? failedStart(conversation)
       : await showRun(ctx, await ctx.servers.active(), conversation, { ...options, ...limits });
   await endRun(ctx, tracked, printOutcome);
-}
-
-/** The conversation once it has started; without an id when its start has failed. */
-export async function findForFollow(
-  ctx: Context,
-  limits: Limits,
-  given: string,
-): Promise<Conversation> {
-  return await beforeWatch(ctx, limits, given, async (timed, server, see) =>
-    waitForStart(timed, server, see(await findOne(timed, server, conversations, given))),
-  );
 }
 
 /** `startedAfter`: the newest event before the run, null without one; earlier ones do not count. */

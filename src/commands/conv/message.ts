@@ -77,11 +77,7 @@ export async function readTextInput(ctx: Context, source: string): Promise<strin
 }
 
 /** Relative to where the command runs. Throws `config` when the file cannot be read. */
-export async function readInputFile(
-  ctx: Context,
-  file: string,
-  maxBytes: number,
-): Promise<Uint8Array> {
+async function readInputFile(ctx: Context, file: string, maxBytes: number): Promise<Uint8Array> {
   return await readNamedFile(ctx, file, (size) => {
     if (size > maxBytes) throw tooLong(file, size);
   });

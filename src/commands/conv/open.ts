@@ -2,12 +2,7 @@ import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import type { View } from '../../output/view.ts';
 import { explain } from '../shared/declare.ts';
-import { openConversation } from './conversations.ts';
-
-export interface OpenOptions {
-  /** False: --no-browser. */
-  browser: boolean;
-}
+import { openConversation } from './find-conversation.ts';
 
 export const webPageView: View<{ id: string; url: string }> = {
   noun: 'web page',
@@ -34,28 +29,18 @@ export function declare(command: Command, ctx: Context): void {
       'acs conv open @last --no-browser': 'print its address, to be opened elsewhere',
     },
   });
-  command.action((id: string, options: OpenOptions) => openPage(id, options, ctx));
-}
-
-export async function openPage(word: string, options: OpenOptions, ctx: Context): Promise<void> {
-  const { format, fields, output } = ctx.globals;
-  ctx.out.check(webPageView, 'item');
-  const { server, conversation } = await openConversation(ctx, word);
-  const { id } = conversation;
-  const { url, valid_seconds: seconds } = await server.conversations.webPage(id);
-  if (format !== undefined || fields !== undefined)
-    return await ctx.out.item(webPageView, { id, url });
-  await ctx.out.raw(`${url}\n`);
-  if (
-    !options.browser ||
-    output !== undefined ||
-    ctx.terminal.offTerminal ||
-    !ctx.terminal.io.stdout.isTTY
-  )
-    return;
-  const validity = seconds === null ? '' : `; the link is valid once, for ${seconds} s`;
-  const isOpen = await ctx.terminal.openBrowser(url);
-  await ctx.notice(
-    isOpen ? `opened it in the browser${validity}` : `no browser was found${validity}`,
-  );
+  command.action(async (word: string, { browser }: { browser: boolean }) => {
+    ctx.out.check(webPageView, 'item');
+    const { server, conversation } = await openConversation(ctx, word);
+    const { id } = conversation;
+    const { url, valid_seconds: seconds } = await server.conversations.webPage(id);
+    const { format, fields, output } = ctx.globals;
+    if ((format ?? fields) !== undefined) return await ctx.out.item(webPageView, { id, url });
+    await ctx.out.raw(`${url}\n`);
+    const { offTerminal, io, openBrowser } = ctx.terminal;
+    if (!browser || output !== undefined || offTerminal || !io.stdout.isTTY) return;
+    const result = (await openBrowser(url)) ? 'opened it in the browser' : 'no browser was found';
+    const validity = seconds === null ? '' : `; the link is valid once, for ${seconds} s`;
+    await ctx.notice(result + validity);
+  });
 }

@@ -10,7 +10,7 @@ import { AppError } from '../../base/errors.ts';
 import type { LinePart, View } from '../../output/view.ts';
 import { shortId } from '../shared/bulk.ts';
 import { explain } from '../shared/declare.ts';
-import { openConversation } from './conversations.ts';
+import { openConversation } from './find-conversation.ts';
 import { readChanges, reportOmissions } from './diff.ts';
 import { fileLines } from './end-of-run.ts';
 import { printPullRequest, subjectOf } from './pull-request.ts';
@@ -22,7 +22,7 @@ interface PullOptions {
   resume?: boolean;
 }
 
-export interface Pulled {
+interface Pulled {
   conversation_id: string;
   into: 'checkout' | 'branch' | 'folder';
   path: string;

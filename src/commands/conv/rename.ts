@@ -7,7 +7,8 @@ import { readThroughOutage } from '../../runs/poll.ts';
 import { isWorking } from '../../runs/status.ts';
 import { changeOne } from '../shared/bulk.ts';
 import { explain } from '../shared/declare.ts';
-import { conversationView, openConversation } from './conversations.ts';
+import { conversationView } from './conversations.ts';
+import { openConversation } from './find-conversation.ts';
 
 /** More is refused by servers that still speak V0 (interface 3.3). */
 const TITLE_MAX = 200;
@@ -23,27 +24,25 @@ export function declare(command: Command, ctx: Context): void {
       "acs conv rename @last 'Repair the login tests'": 'rename the last conversation',
     },
   });
-  command.action((id: string, title: string) => renameConversation(id, title, ctx));
-}
-
-export async function renameConversation(word: string, title: string, ctx: Context): Promise<void> {
-  ctx.out.check(conversationView, 'item');
-  const wanted = checkTitle(title);
-  const { server, conversation } = await openConversation(ctx, word);
-  await changeOne(ctx, conversationView, 'renamed', async () => {
-    const { title: before } = conversation;
-    if (before === wanted)
-      return { changed: false, before, after: JSON.stringify(wanted), record: conversation };
-    let record = await server.conversations.rename(conversation.id, wanted);
-    if (isWorking(record.status)) {
-      // A run that is in progress has replaced the title after this time.
-      await ctx.clock.sleep(1_000, ctx.signal);
-      ({ record } = await keepTitle(ctx, server, conversation.id, wanted));
-    }
-    if (record.title !== wanted)
-      await ctx.warn(`the server replaced the title with ${JSON.stringify(record.title)}`);
-    else if (isUntitled(before)) await noticeOwnTitle(ctx, server, record);
-    return { changed: true, before, after: record.title, record };
+  command.action(async (word: string, title: string) => {
+    ctx.out.check(conversationView, 'item');
+    const wanted = checkTitle(title);
+    const { server, conversation } = await openConversation(ctx, word);
+    await changeOne(ctx, conversationView, 'renamed', async () => {
+      const { title: before } = conversation;
+      if (before === wanted)
+        return { changed: false, before, after: JSON.stringify(wanted), record: conversation };
+      let record = await server.conversations.rename(conversation.id, wanted);
+      if (isWorking(record.status)) {
+        // A run that is in progress has replaced the title after this time.
+        await ctx.clock.sleep(1_000, ctx.signal);
+        ({ record } = await keepTitle(ctx, server, conversation.id, wanted));
+      }
+      if (record.title !== wanted)
+        await ctx.warn(`the server replaced the title with ${JSON.stringify(record.title)}`);
+      else if (isUntitled(before)) await noticeOwnTitle(ctx, server, record);
+      return { changed: true, before, after: record.title, record };
+    });
   });
 }
 

@@ -4,7 +4,7 @@ import { AppError } from '../../base/errors.ts';
 import type { Conversation, ConversationStatus } from '../../domain/conversation.ts';
 import type { View } from '../../output/view.ts';
 import { explain } from '../shared/declare.ts';
-import { openConversation } from './conversations.ts';
+import { openConversation } from './find-conversation.ts';
 
 export const answerView: View<{ id: string; text: string; event_id: string }> = {
   noun: 'answer',

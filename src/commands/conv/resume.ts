@@ -15,17 +15,10 @@ import { checkWord, isSingle } from '../shared/resource.ts';
 import { hasSelector } from '../shared/lists.ts';
 import { addWaitTimeout, limitsOf, RUN_EXITS } from '../shared/wait-limit.ts';
 import { addOnConfirm } from './confirm.ts';
-import {
-  conversations,
-  conversationView,
-  findStarted,
-  idOrTaskId,
-  outcomeView,
-  refuseUnstarted,
-} from './conversations.ts';
+import { conversations, conversationView, idOrTaskId, outcomeView } from './conversations.ts';
+import { beforeWatch, findStarted, refuseUnstarted } from './find-conversation.ts';
 import { checkRunOptions, printRun, type RunOptions } from './follow.ts';
 import { needsResume, resumeSandboxNow } from './resume-sandbox.ts';
-import { beforeWatch } from './wait.ts';
 
 type ResumeOptions = RunOptions & ChangeOptions;
 

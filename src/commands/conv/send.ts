@@ -11,11 +11,11 @@ import { collect } from '../shared/option-parsers.ts';
 import { checkWord } from '../shared/resource.ts';
 import { addWaitTimeout, limitsOf, RUN_EXITS } from '../shared/wait-limit.ts';
 import { addOnConfirm, decisionOf, PAST, refuseEnded } from './confirm.ts';
-import { conversations, conversationView, findStarted, outcomeView } from './conversations.ts';
+import { conversations, conversationView, outcomeView } from './conversations.ts';
+import { beforeWatch, findStarted } from './find-conversation.ts';
 import { checkRunOptions, printRun, type RunOptions } from './follow.ts';
 import { showingUnsent, readImages, readMessage, writeMessage } from './message.ts';
 import { needsResume, resumeSandbox } from './resume-sandbox.ts';
-import { beforeWatch } from './wait.ts';
 
 interface SendOptions extends RunOptions {
   file?: string;

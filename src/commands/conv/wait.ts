@@ -1,28 +1,23 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
-import { AppError, isAppError, isOfKind } from '../../base/errors.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
 import type { Server } from '../../client/shared/server.ts';
 import {
   blankConversation,
   CONVERSATION_STATUSES,
-  knownId,
   type Conversation,
 } from '../../domain/conversation.ts';
 import { errorRecord } from '../../output/render.ts';
 import { valueOf, type RecordShape, type View } from '../../output/view.ts';
-import type { Limits } from '../../runs/deadline.ts';
 import { withinDeadline, type TimedContext } from '../shared/derived-context.ts';
 import {
-  deadlinePassed,
   deadlinePassedUnanswered,
-  interruption,
   NOT_READ,
   NO_EVENTS,
   outcomeOf,
   worstCode,
   type TrackedRun,
 } from '../../runs/outcome.ts';
-import { poll, STEADY } from '../../runs/poll.ts';
 import { endOfStatus } from '../../runs/status.ts';
 import { trackRun } from '../../runs/tracker.ts';
 import type { Progress } from '../../terminal/progress.ts';
@@ -30,8 +25,9 @@ import { explain } from '../shared/declare.ts';
 import { someOf } from '../shared/option-parsers.ts';
 import { findOne, finderOf, isSingle, readWords, type Finder } from '../shared/resource.ts';
 import { addWaitTimeout, limitsOf, type WaitOptions, RUN_EXITS } from '../shared/wait-limit.ts';
-import { conversations, idOrTaskId, outcomeView } from './conversations.ts';
+import { conversations, outcomeView } from './conversations.ts';
 import { endAs, endRun, printOutcomeItem } from './end-of-run.ts';
+import { failedStart, waitForStart, withKnownId } from './find-conversation.ts';
 
 interface WaitCommandOptions extends WaitOptions {
   any?: boolean;
@@ -202,67 +198,6 @@ async function warnIfUnread(ctx: Context, { isUnread, outcome }: Waited): Promis
   const text = `${outcome.conversation_id}: ${outcome.reason?.text ?? ''}`;
   await ctx.warn(text);
   await ctx.terminal.quietError(text);
-}
-
-/** The tracker keeps the deadline later. Throws `timeout` with the last status. */
-export async function beforeWatch<T>(
-  ctx: Context,
-  limits: Limits,
-  id: string,
-  work: (
-    timed: TimedContext,
-    server: Server,
-    see: (conversation: Conversation) => Conversation,
-  ) => Promise<T>,
-): Promise<T> {
-  let seen = blankConversation(id, NOT_READ);
-  return await withinDeadline(ctx, limits, async (timed) => {
-    try {
-      return await work(
-        timed,
-        await timed.servers.active(),
-        (conversation) => (seen = conversation),
-      );
-    } catch (error) {
-      if (!timed.deadline.isOver(error)) throw error;
-      throw (seen.status === NOT_READ ? deadlinePassedUnanswered : deadlinePassed)(
-        seen,
-        limits.waitMs,
-      );
-    }
-  });
-}
-
-/** The conversation once it has an id; without one when its start has failed. */
-export async function waitForStart(
-  ctx: TimedContext,
-  server: Server,
-  found: Conversation,
-): Promise<Conversation> {
-  const { clock, signal, deadline } = ctx;
-  const isOnlyTask = ({ id, status }: Conversation): boolean => id === '' && status === 'starting';
-  if (!isOnlyTask(found)) return found;
-  let current = found;
-  const started = async (): Promise<Conversation | undefined> => {
-    current = await server.conversations.get(idOrTaskId(current));
-    return isOnlyTask(current) ? undefined : current;
-  };
-  try {
-    return await poll(started, { clock, signal, every: STEADY, readBefore: true });
-  } catch (error) {
-    const named = withKnownId(current);
-    if (deadline.isOver(error)) throw deadlinePassed(named, deadline.waitMs);
-    throw isOfKind('interrupted')(error) ? interruption(error, named) : error;
-  }
-}
-
-function withKnownId(conversation: Conversation): Conversation {
-  return { ...conversation, id: knownId(conversation) ?? idOrTaskId(conversation) };
-}
-
-export function failedStart(conversation: Conversation): TrackedRun {
-  const named = { ...conversation, id: idOrTaskId(conversation), waiting_for: null };
-  return { outcome: outcomeOf(named, NO_EVENTS, 1, conversation.reason), failure: null };
 }
 
 export const ERROR_MEMBERS: readonly string[] = Object.keys(

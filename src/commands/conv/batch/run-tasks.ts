@@ -20,12 +20,11 @@ import { isRunInProgress } from '../../../runs/status.ts';
 import { derivedContext, printingOnce, withinDeadline } from '../../shared/derived-context.ts';
 import { unwritable } from '../../shared/files.ts';
 import { limitsOf } from '../../shared/wait-limit.ts';
-import { refuseUnstarted } from '../conversations.ts';
+import { refuseUnstarted, waitForStart } from '../find-conversation.ts';
 import { readChanges } from '../diff.ts';
 import { completeDraft } from '../new/request.ts';
 import { idOfStart, UNSENT, type Stage } from '../new/stage.ts';
 import { Start } from '../new/start.ts';
-import { waitForStart } from '../wait.ts';
 import type { Journal, Plan, Step } from './journal.ts';
 import { NOT_STARTED, UNKNOWN, type TaskResult } from './results.ts';
 import type { Task } from './tasks.ts';
@@ -37,7 +36,7 @@ export interface PlannedTask {
   diff: string | 'size' | null;
 }
 
-export interface Runner {
+interface Runner {
   ctx: Context;
   server: Server;
   serverName: string;

@@ -14,10 +14,10 @@ import {
   ofOtherRepository,
   ownCheckout,
   refuseWithoutCheckout,
+  takeChanges,
   warnOfMissing,
   type Chosen,
 } from './checkout.ts';
-import { takeChanges } from './changes.ts';
 import type { NewOptions } from './options.ts';
 
 type RepositoryOptions = Pick<
