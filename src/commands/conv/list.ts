@@ -16,8 +16,6 @@ import {
 import { conversations, conversationView } from './conversations.ts';
 import type { ExtendedOptions } from './list-extended.ts';
 
-type ListOptions = SelectorOptions & PagingOptions & ExtendedOptions;
-
 /** Without the notice that each reading would repeat. */
 const silent: typeof conversations = {
   ...conversations,
@@ -53,7 +51,7 @@ export function declare(command: Command, ctx: Context): void {
         'print what the conversations of this week cost, on all servers',
     },
   });
-  command.action(async (options: ListOptions) => {
+  command.action(async (options: SelectorOptions & PagingOptions & ExtendedOptions) => {
     const { cost, allProfiles, watch } = options;
     const request = selectedList(ctx, watch || allProfiles ? silent : conversations, options);
     if (!cost && !allProfiles) return await printList(ctx, request);

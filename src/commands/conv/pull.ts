@@ -235,19 +235,6 @@ async function targetOf(
   return { into: 'branch', path: root, checkout, branch };
 }
 
-interface Source {
-  root?: string;
-  head: string | null;
-  origin: { repository: string | null } | null;
-}
-
-/** Where a conversation took its repository from; nothing is known of a folder without git. */
-async function sourceOf(ctx: Context, repository: string): Promise<Source> {
-  const choice = await ctx.git.readRepository(repository).catch(() => null);
-  if (choice?.kind !== 'path') return { head: null, origin: choice };
-  return (await ctx.git.checkout(choice.path)) ?? { head: null, origin: null };
-}
-
 /** A checkout is of the repository when it has the start commit, or the name where it lacks it. */
 async function refuseOtherRepository(
   ctx: Context,
@@ -259,14 +246,16 @@ async function refuseOtherRepository(
   if (base !== null && (await retriever.hasCommit(root, base))) return;
   if (repository === null)
     return ctx.warn('the conversation has no repository; its files go into this checkout');
-  const source = await sourceOf(ctx, repository);
-  const commit = base ?? source.head;
+  // Where the conversation took it from; nothing is known of a folder without git.
+  const choice = await ctx.git.readRepository(repository).catch(() => null);
+  const source = choice?.kind === 'path' ? await ctx.git.checkout(choice.path) : null;
+  const commit = base ?? source?.head ?? null;
   if (commit !== null && (await retriever.hasCommit(root, commit))) return;
-  const there = source.origin?.repository;
+  const there = choice?.kind === 'path' ? source?.origin?.repository : choice?.repository;
   const { repository: own = null, url = root } = origin ?? {};
   const here = own ?? url;
   const ours = [own?.toLowerCase(), here, root];
-  const isSame = [there?.toLowerCase(), source.root].some(
+  const isSame = [there?.toLowerCase(), source?.root].some(
     (name) => name !== undefined && ours.includes(name),
   );
   const isUnknown = commit === null && (own === null || there == null);

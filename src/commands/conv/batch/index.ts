@@ -152,23 +152,22 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
     throw new DryRunStop();
   }
   const writeResults = resultsWriter(ctx, batch);
-  const printer = resultPrinter(ctx);
   const onResult = async (result: TaskResult): Promise<void> => {
     await writeResults();
     await report(result);
-    await printer.onEnd(result);
+    await printLine(ctx, result);
   };
   const run = new Batch({ ...runner, concurrency: options.concurrency, onResult }, planned);
   const isPlanned = new Set(planned.map(({ task }) => task.key));
   const resultOf = ({ key }: Task) =>
     isPlanned.has(key) ? run.results.get(key) : journal.of(key).result;
   const ended = () => tasks.flatMap((task) => resultOf(task) ?? []);
-  for (const result of ended()) await printer.onEnd(result);
+  for (const result of ended()) await printLine(ctx, result);
   // A command that was killed may have stored a result in the state alone.
   if (journal.keys().length > 0) await writeResults();
   const cause = await run.run();
   const results = ended();
-  await printer.print(results);
+  if (printsList(ctx)) await ctx.out.list(resultView, results, { has_more: false });
   const isMissing = (diff: TaskResult['diff']) => options.diffDir !== undefined && diff === null;
   if (results.some(({ exit_code, diff }) => exit_code !== 0 || isMissing(diff))) ctx.exitCode = 1;
   if (cause === null) return;
@@ -183,25 +182,16 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
   });
 }
 
-/** Prints a line as each task ends, or one list of all. */
-function resultPrinter(ctx: Context): {
-  onEnd(result: TaskResult): Promise<void>;
-  print(results: readonly TaskResult[]): Promise<void>;
-} {
+function printsList({ globals: { format }, terminal }: Context): boolean {
+  const isTable = format === undefined && terminal.io.stdout.isTTY;
+  return isTable || format === 'table' || format === 'json';
+}
+
+async function printLine(ctx: Context, result: TaskResult): Promise<void> {
   const { format, fields } = ctx.globals;
-  const isTable = format === undefined && ctx.terminal.io.stdout.isTTY;
-  if (isTable || format === 'table' || format === 'json')
-    return {
-      onEnd: () => Promise.resolve(),
-      print: (results) => ctx.out.list(resultView, results, { has_more: false }),
-    };
-  return {
-    onEnd: (result) =>
-      format === undefined
-        ? ctx.out.raw(jsonLine(ctx.out.redacted(jsonRecord(resultView, result, fields))))
-        : ctx.out.lines(resultView, [result]),
-    print: () => Promise.resolve(),
-  };
+  if (printsList(ctx)) return;
+  if (format !== undefined) return await ctx.out.lines(resultView, [result]);
+  await ctx.out.raw(jsonLine(ctx.out.redacted(jsonRecord(resultView, result, fields))));
 }
 
 /** The whole file each time: a task that is started again has one line. */

@@ -13,13 +13,6 @@ export type Chosen = Pick<
 
 export const NONE: Chosen = { repository: null, branch: null, git_provider: null };
 
-export function refuseWithoutCheckout({ branch, withChanges }: NewOptions): void {
-  const hint = 'add --repo <repository>';
-  const lacks = 'needs a repository, and the current folder is not a checkout';
-  if (branch !== undefined) throw new AppError('usage', `--branch ${lacks}`, { hint });
-  if (withChanges) throw new AppError('usage', `--with-changes ${lacks}`);
-}
-
 export function ofOtherRepository(): AppError {
   const text = '--with-changes needs a checkout, and --repo is not the path of one';
   return new AppError('usage', text, { hint: 'leave --repo out, or give the path of a checkout' });
@@ -36,17 +29,26 @@ export async function branchToClone(
   return state === 'absent' ? null : branch;
 }
 
-/** At the path that was given, else the current one, which may be null. */
-export async function checkoutAt(ctx: Context, given?: string): Promise<Checkout | null> {
+/** At the path that was given, else the current one; null where no flag needs that. */
+export async function checkoutAt(
+  ctx: Context,
+  { branch, withChanges }: Pick<NewOptions, 'branch' | 'withChanges'>,
+  given: string | undefined,
+): Promise<Checkout | null> {
   const dir = given === undefined ? undefined : path.resolve(ctx.local.cwd, given);
   const checkout = await ctx.git.checkout(dir).catch((error: unknown) => {
     if (!isGitMissing(error)) throw error;
     const hint = 'install git, or give --repo owner/name --branch <name>, or --no-repo';
     throw error.with({ hint });
   });
-  if (checkout === null && given !== undefined)
+  if (checkout !== null) return checkout;
+  if (given !== undefined)
     throw new AppError('not-found', `no git checkout at ${given}`, { hint: 'nothing was started' });
-  return checkout;
+  const hint = 'add --repo <repository>';
+  const lacks = 'needs a repository, and the current folder is not a checkout';
+  if (branch !== undefined) throw new AppError('usage', `--branch ${lacks}`, { hint });
+  if (withChanges) throw new AppError('usage', `--with-changes ${lacks}`);
+  return null;
 }
 
 function isGitMissing(error: unknown): error is AppError {
@@ -106,19 +108,23 @@ export async function ownCheckout(
   return isSame ? checkout : null;
 }
 
-interface BranchPlace {
-  remote: string;
-  /** Null: that of its HEAD, which is not checked. */
-  branch: string | null;
-  shown: string;
-  dir?: string;
-  head?: string | null;
-}
-
 /** Throws `not-found`. Where git cannot read the remote, the server decides. */
 export async function checkBranch(
   ctx: Context,
-  { remote, branch, shown, dir, head }: BranchPlace,
+  {
+    remote,
+    branch,
+    shown,
+    dir,
+    head,
+  }: {
+    remote: string;
+    /** Null: that of its HEAD, which is not checked. */
+    branch: string | null;
+    shown: string;
+    dir?: string;
+    head?: string | null;
+  },
 ): Promise<void> {
   if (branch === null) return;
   const found = await ctx.git.branchOnRemote(remote, branch, dir);

@@ -13,7 +13,6 @@ import {
   NONE,
   ofOtherRepository,
   ownCheckout,
-  refuseWithoutCheckout,
   takeChanges,
   warnOfMissing,
   type Chosen,
@@ -45,9 +44,8 @@ export async function chooseRepository(
     return hasWorktrees
       ? await cloneOfNamed(ctx, choice, options)
       : await namedRepository(ctx, server, choice, options);
-  const checkout = await checkoutAt(ctx, choice?.path);
+  const checkout = await checkoutAt(ctx, options, choice?.path);
   if (checkout === null) {
-    refuseWithoutCheckout(options);
     const where = hasWorktrees ? 'in a new folder' : 'without a repository';
     await ctx.notice(`no git checkout here: the conversation starts ${where}`);
     return none;

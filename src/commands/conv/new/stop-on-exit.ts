@@ -32,6 +32,25 @@ export interface EarlyEnd {
   after: Conversation | null;
 }
 
+/** Throws `conflict` where there is neither. */
+async function stopRunOrSandbox(
+  { conversations, sandboxes }: Server,
+  { id, chosen_id, sandbox_id }: Conversation,
+  ownsSandbox: boolean,
+): Promise<'run' | 'sandbox'> {
+  if (id !== '') {
+    await conversations.stop(id);
+    return 'run';
+  }
+  if (sandbox_id === null || !ownsSandbox)
+    throw new AppError('conflict', 'it is still being started');
+  const { items } = await conversations.list({ sandboxId: sandbox_id }, null);
+  if (items.some((other) => other.id !== chosen_id))
+    throw new AppError('conflict', `sandbox ${sandbox_id} has other conversations`);
+  await sandboxes.pause(sandbox_id);
+  return 'sandbox';
+}
+
 /** Stops the run, or the sandbox of a start that is not ready. */
 export async function stopEarly(
   { clock }: Context,
@@ -50,7 +69,6 @@ export async function stopEarly(
     ownsSandbox: boolean;
   },
 ): Promise<EarlyEnd> {
-  const { conversations, sandboxes } = server;
   const polling = { clock, signal, every: QUICK };
   const isStarting = conversation.status === 'starting';
   const end = (result: string, hint: string, data: Record<string, unknown>): AppError =>
@@ -59,21 +77,10 @@ export async function stopEarly(
   /** Why nothing has been stopped so far. */
   let obstacle = OVER;
   // While the conversation starts there may be nothing to stop yet: `stop` is tried until there is.
-  const stop = async (): Promise<'run' | 'sandbox' | undefined> => {
+  const stop = async () => {
     try {
-      if (isStarting) current = await conversations.get(conversation.id);
-      const { id, chosen_id, sandbox_id } = current;
-      if (id !== '') {
-        await conversations.stop(id);
-        return 'run';
-      }
-      if (sandbox_id === null || !ownsSandbox)
-        throw new AppError('conflict', 'it is still being started');
-      const { items } = await conversations.list({ sandboxId: sandbox_id }, null);
-      if (items.some((other) => other.id !== chosen_id))
-        throw new AppError('conflict', `sandbox ${sandbox_id} has other conversations`);
-      await sandboxes.pause(sandbox_id);
-      return 'sandbox';
+      if (isStarting) current = await server.conversations.get(conversation.id);
+      return await stopRunOrSandbox(server, current, ownsSandbox);
     } catch (error) {
       if (!isStarting || !isOfKind('not-found', 'conflict')(error)) throw error;
       obstacle = error;
@@ -87,7 +94,7 @@ export async function stopEarly(
     const hint = `see its status: acs conv show ${id || conversation.id}`;
     if (stopped === 'sandbox') {
       const isPaused = async () =>
-        (await sandboxes.get(sandboxId ?? '')).status === 'paused' || undefined;
+        (await server.sandboxes.get(sandboxId ?? '')).status === 'paused' || undefined;
       await poll(isPaused, polling);
       const result = `its sandbox ${sandboxId} was paused before the conversation had started`;
       return { end: end(result, hint, {}), after: { ...current, sandbox_status: 'paused' } };
