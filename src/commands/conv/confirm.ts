@@ -190,13 +190,12 @@ async function askApproval(
 ): Promise<Reply> {
   await showPending(ctx, pending);
   const prompt = await ctx.terminal.prompt();
-  const open = until === undefined ? {} : { until };
   const message = pending.length === 1 ? 'Accept this action?' : 'Accept all of these actions?';
-  const decision = (await prompt.confirm({ message, default: 'none', ...open }))
+  const decision = (await prompt.confirm({ message, default: 'none', until }))
     ? 'accept'
     : 'reject';
   if (decision === 'accept' || !(await takesReason(server, id))) return { decision, reason: null };
-  const reason = await prompt.input({ message: 'Reason for the agent (optional):', ...open });
+  const reason = await prompt.input({ message: 'Reason for the agent (optional):', until });
   return { decision, reason: reason.trim() || null };
 }
 

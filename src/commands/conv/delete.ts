@@ -76,9 +76,10 @@ const removal: Verb<Context, Conversation, DeleteOptions> = {
   },
   // The deletion of another target may have deleted this one (quirk deleted-neighbours).
   ifGone({ id, seen }, { targets, options: { ignoreNotFound } }) {
-    const hadNeighbour = targets.some(
-      (other) => other.id !== id && isInSandbox(other.seen, seen.sandbox_id),
-    );
+    const { sandbox_id } = seen;
+    const hadNeighbour =
+      sandbox_id !== null &&
+      targets.some((other) => other.id !== id && other.seen.sandbox_id === sandbox_id);
     if (hadNeighbour) return { changed: true, before: seen.status, after: null, record: seen };
     return ignoreNotFound ? { changed: false, before: null, after: null, record: seen } : null;
   },
@@ -162,28 +163,24 @@ async function removeWorktree(
 async function untilMissing(ctx: Context, server: Server, sandboxId: string): Promise<void> {
   const over = new AppError('server', 'the server accepted the deletion and still returns it');
   await withinLimit(ctx, server, { mostMs: GRACE_MS, over }, async (bounded, signal) => {
-    const isMissing = async (): Promise<true | undefined> => {
-      try {
-        return (await bounded.sandboxes.get(sandboxId)).status === 'missing' || undefined;
-      } catch (error) {
-        if (isNotFound(error)) return true;
-        throw error;
-      }
+    const isMissing = async () => {
+      const sandbox = await bounded.sandboxes.get(sandboxId).catch(nullIf(isNotFound));
+      return sandbox === null || sandbox.status === 'missing' || undefined;
     };
     await poll(isMissing, { clock: ctx.clock, signal, every: QUICK });
   });
 }
 
 async function previewWithSandboxes(
-  _: Context,
+  ctx: Context,
   targets: readonly Target<Conversation>[],
 ): Promise<Preview> {
+  const server = await ctx.servers.active();
   const { preview } = conversations.preview(targets);
   const sandboxIds = [...new Set(targets.flatMap(({ seen }) => seen.sandbox_id ?? []))];
   let others = 0;
   for (const sandboxId of sandboxIds) {
-    const server = targets.find(({ seen }) => isInSandbox(seen, sandboxId))?.server;
-    const found = server === undefined ? [] : await conversationsIn(server, sandboxId);
+    const found = await conversationsIn(server, sandboxId);
     const neighbours = found.filter(({ id }) => !targets.some(({ seen }) => seen.id === id));
     preview.push(`sandbox ${sandboxId}`);
     preview.push(...neighbours.map((other) => `in the same sandbox: ${conversationLine(other)}`));
@@ -194,8 +191,4 @@ async function previewWithSandboxes(
     sandboxIds.length === 1 ? `sandbox ${sandboxIds[0] ?? ''}` : `${sandboxIds.length} sandboxes`;
   const shared = others === 0 ? '' : ` with ${others} other conversation${others === 1 ? '' : 's'}`;
   return { preview, suffix: `, and ${what}${shared}` };
-}
-
-function isInSandbox({ sandbox_id }: Conversation, sandboxId: string | null): boolean {
-  return sandboxId !== null && sandbox_id === sandboxId;
 }

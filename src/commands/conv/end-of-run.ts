@@ -51,18 +51,8 @@ export async function showEnd(
   }
   const isPrinted = reason !== null && printed?.error.includes(reason.text) === true;
   await ctx.out.lines(outcomeView, [isPrinted ? { ...outcome, reason: null } : outcome]);
-  if (record !== undefined) await showFiles(ctx, record, status, before);
-  return true;
-}
-
-async function showFiles(
-  ctx: Context,
-  record: Conversation,
-  status: ConversationStatus,
-  before: 'exit' | 'prompt',
-): Promise<void> {
   const next = NEXT[status];
-  if (next === undefined) return;
+  if (record === undefined || next === undefined) return true;
   const read = () => readWithin(ctx, FILES_MS, ({ changedFiles }) => changedFiles(record));
   const files = (status === 'waiting' ? null : await read()) ?? [];
   await ctx.out.text(fileLines(files));
@@ -70,6 +60,7 @@ async function showFiles(
   if (status === 'finished' && files.length > 0)
     await showNext(ctx, record, `take the changes: acs conv pull ID${folder}`);
   else if (before === 'exit') await showNext(ctx, record, next);
+  return true;
 }
 
 /** On a terminal the next command, with the short id and the profile of this command. */

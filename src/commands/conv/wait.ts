@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
-import { AppError, isAppError } from '../../base/errors.ts';
+import { AppError, isAppError, nullIf } from '../../base/errors.ts';
 import type { Server } from '../../client/shared/server.ts';
 import {
   blankConversation,
@@ -93,10 +93,7 @@ async function waitForAll(
   options: WaitCommandOptions,
 ): Promise<Waited[]> {
   const { waitMs, isOver } = timed.deadline;
-  const server = await timed.servers.active().catch((error: unknown) => {
-    if (!isOver(error)) throw error;
-    return null;
-  });
+  const server = await timed.servers.active().catch(nullIf(isOver));
   if (server === null)
     return words.map((word) => untracked(blankConversation(word, NOT_READ), waitMs));
   const find = finderOf(timed, server, conversations);

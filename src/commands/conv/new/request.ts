@@ -148,9 +148,13 @@ export async function completeDraft(
   const existing =
     id === null ? null : await server.conversations.get(id).catch(nullIf(isNotFound));
   const repository = await chooseRepository(ctx, server, options);
-  const title = options.title === undefined ? {} : ({ title: 'given' } as const);
   return {
-    request: { ...draft, ...repository, ...title, spec_id: options.spec ?? null },
+    request: {
+      ...draft,
+      ...repository,
+      title: options.title === undefined ? undefined : 'given',
+      spec_id: options.spec ?? null,
+    },
     known: existing?.id ? existing : null,
   };
 }

@@ -232,7 +232,7 @@ export class Start {
       atDeadline: options.stopOnExit ? 'stop' : 'read',
       summary: NO_EVENTS,
       follow: options.follow === true && format !== 'json' && format !== 'id',
-      ...(onConfirm !== undefined && { onConfirm }),
+      onConfirm,
     });
     const { status, reason, waiting_for } = tracked.outcome;
     this.conversation = {

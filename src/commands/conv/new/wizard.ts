@@ -31,9 +31,9 @@ const WITHOUT_ISOLATION = 'process';
 /** A local service without a model refuses every message. `replay`: null for a message. */
 export async function chooseStart(ctx: Context): Promise<{ ctx: Context; replay: string | null }> {
   const server = await ctx.servers.active();
-  if (server.presence('demo-replay') !== 'present') return { ctx, replay: null };
-  if (((await server.settings.read()).values['llm_model'] ?? '') !== '')
-    return { ctx, replay: null };
+  const own = { ctx, replay: null };
+  if (server.presence('demo-replay') !== 'present') return own;
+  if (((await server.settings.read()).values['llm_model'] ?? '') !== '') return own;
   const profiles = await (await ctx.profiles.store()).list();
   const isStored = profiles.some(({ base_url }) => base_url === BACKEND_HERE);
   const isHere = !isStored && (await isBackendHere(ctx));
@@ -53,7 +53,7 @@ export async function chooseStart(ctx: Context): Promise<{ ctx: Context; replay:
   });
   if (answer === 'model') {
     await setUpModel(ctx, server);
-    return { ctx, replay: null };
+    return own;
   }
   if (answer === 'demo') return { ctx, replay: DEMO };
   const choices = profiles.map(({ name, base_url }) => ({
@@ -126,23 +126,20 @@ export async function askForTask(
   const model = String(settings?.values['llm_model'] ?? '');
   let chosen = options;
   for (;;) {
-    const { request, known } = await completeDraft(
-      quiet,
-      server,
-      { ...draft, model: chosen.model ?? null },
-      chosen,
-    );
-    if (known !== null) return { request, known };
+    const changed = { ...draft, model: chosen.model ?? null };
+    const completed = await completeDraft(quiet, server, changed, chosen);
+    const { request, known } = completed;
+    if (known !== null) return completed;
     if (draft.replay !== null) {
       await ctx.notice(summary(ctx, request, ''));
-      return { request, known };
+      return completed;
     }
     await ctx.notice(`${summary(ctx, request, model)}; edit with ${EDIT}`, 'question');
     const text = await typeMessage(ctx);
     if (text.trim() !== EDIT) {
       const isTyped = text.trim() !== '';
       request.message = isTyped ? text : await writeMessage(ctx, QUESTION, typed);
-      return { request, known };
+      return completed;
     }
     chosen = await edit(ctx, server, chosen, model);
   }
@@ -198,19 +195,14 @@ async function askForBranch(
   { repo, gitProvider }: NewOptions,
   byDefault: string,
 ): Promise<string | undefined> {
-  const chosen = {
-    ...(repo === undefined ? {} : { repo }),
-    ...(gitProvider === undefined ? {} : { gitProvider }),
-  };
   const prompt = await ctx.terminal.prompt();
   const answer = await prompt.input({
     message: byDefault === '' ? "Branch (empty: the repository's default)" : 'Branch',
-    ...(byDefault === '' ? {} : { default: byDefault }),
+    default: byDefault,
     validate: async (value) => {
       const branch = value.trim() || byDefault;
-      return (
-        branch === '' || ((await repositoryProblem(ctx, server, { ...chosen, branch })) ?? true)
-      );
+      if (branch === '') return true;
+      return (await repositoryProblem(ctx, server, { repo, gitProvider, branch })) ?? true;
     },
   });
   return answer.trim() || undefined;
@@ -233,8 +225,7 @@ async function askForSpec(
     ...(id === WITHOUT_ISOLATION && { description: 'no isolation: the agent has your rights' }),
   }));
   const prompt = await ctx.terminal.prompt();
-  const first = preferred === undefined ? {} : { default: preferred };
-  const answer = await prompt.select({ message: 'Sandbox spec', choices, ...first });
+  const answer = await prompt.select({ message: 'Sandbox spec', choices, default: preferred });
   return answer === preferred && answer !== WITHOUT_ISOLATION ? undefined : answer;
 }
 
