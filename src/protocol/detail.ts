@@ -75,7 +75,9 @@ function toDetail(issue: v.BaseIssue<unknown>, part: string): Detail {
   // What was received may be a secret.
   const msg = own ?? issue.message.replace(/ but received [^]*$/, '');
   const named = type ?? TYPES[issue.type] ?? 'value_error';
-  return { type: named, loc, msg, ...ctxOf(named, msg, issue) };
+  const detail: Detail = { type: named, loc, msg, ...ctxOf(named, msg, issue) };
+  if (issue.path?.at(-1)?.origin !== 'key') return detail;
+  return { ...detail, loc: [...loc, '[key]'], input: issue.input };
 }
 
 /** No valid body is deeper, and the functions that traverse a value recurse once per level. */
@@ -110,7 +112,7 @@ export const oneOf = v.picklist;
 export const maybe = v.nullish;
 
 /** Refuses a list, which to valibot is an object, too. */
-function notList<Schema extends v.GenericSchema>(schema: Schema, type: string): Schema {
+export function notList<Schema extends v.GenericSchema>(schema: Schema, type: string): Schema {
   const run = schema['~run'].bind(schema);
   const refusal = v.never(`${type}: Invalid type: Expected Object`);
   return Object.assign(schema, {

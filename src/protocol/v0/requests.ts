@@ -8,6 +8,7 @@ import {
   list,
   mapOf,
   maybe,
+  notList,
   oneOf,
   record,
   storableText,
@@ -138,11 +139,9 @@ export const secretCreate = record({
   value: storableText,
   description: maybe(storableText),
 });
-/** Provider names are checked by the route, for the sake of the place it names. */
+const providerToken = record({ token: maybe(text), user_id: maybe(text), host: maybe(text) });
 export const gitProviders = record({
-  provider_tokens: maybe(
-    mapOf(record({ token: maybe(text), user_id: maybe(text), host: maybe(text) })),
-  ),
+  provider_tokens: maybe(notList(v.record(provider, providerToken), 'dict_type')),
   mcp_config: maybe(mcpConfig),
 });
 

@@ -1,7 +1,8 @@
 /** Tokens of git providers, for cloning; of the hosts only one with Forgejo gets requests. */
-import { GIT_PROVIDERS } from '../../protocol/git-providers.ts';
+import type * as v from 'valibot';
+import type { gitProviders } from '../../protocol/v0/requests.ts';
 import type { Provider } from '../../protocol/v1/requests.ts';
-import { invalid, type HttpError } from '../http/answer.ts';
+import type { HttpError } from '../http/answer.ts';
 import type { DocumentStore } from '../storage/documents.ts';
 import { Forgejo } from './forgejo.ts';
 
@@ -20,54 +21,29 @@ export function providerBase(provider: Provider, ownHost: string | null): string
   return /^https?:\/\//i.test(host) ? host : `https://${host}`;
 }
 
-type ProviderTokens = Partial<
-  Record<Provider, { token: string; host: string | null; user_id: string | null }>
->;
-type TokenInputs = Record<
-  string,
-  { token?: string | null; host?: string | null; user_id?: string | null }
->;
-
+type ProviderTokens = Partial<Record<Provider, { token: string; host: string | null }>>;
 export function readProviders(documents: DocumentStore): ProviderTokens {
   return (documents.read('git_providers') as ProviderTokens | null) ?? {};
 }
 
-/** Drops those left out; an empty token keeps the stored one. Throws a 422, and `refusal`. */
+/** Drops those left out; an empty token keeps the stored one. Throws `refusal`. */
 export async function storeProviders(
   documents: DocumentStore,
-  tokens: TokenInputs,
+  { provider_tokens }: v.InferOutput<typeof gitProviders>,
   refusal: (text: string) => HttpError,
 ): Promise<void> {
-  assertKnown(Object.keys(tokens));
-  const { token, host } = { ...tokens.forgejo };
+  const { token, host } = { ...provider_tokens?.forgejo };
   if (token && host && (await forgejoAt(host, token).refusesToken()))
     throw refusal('Invalid token. Please make sure it is a valid forgejo token.');
   const before = readProviders(documents);
   const after: ProviderTokens = {};
-  for (const [name, input] of Object.entries(tokens)) {
+  for (const [name, input] of Object.entries(provider_tokens ?? {})) {
     const stored = before[name as Provider];
     const token = input.token || stored?.token;
     if (!token) continue;
-    const host = input.host ?? stored?.host ?? null;
-    after[name as Provider] = { token, host, user_id: input.user_id ?? null };
+    after[name as Provider] = { token, host: input.host ?? stored?.host ?? null };
   }
   documents.write('git_providers', after);
-}
-
-function assertKnown(names: string[]): void {
-  const unknown = names.filter((name) => !(GIT_PROVIDERS as readonly string[]).includes(name));
-  if (unknown.length === 0) return;
-  const quoted = GIT_PROVIDERS.map((name) => `'${name}'`);
-  const expected = `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`;
-  throw invalid(
-    unknown.map((name) => ({
-      type: 'enum',
-      loc: ['body', 'provider_tokens', name, '[key]'],
-      msg: `Input should be ${expected}`,
-      input: name,
-      ctx: { expected },
-    })),
-  );
 }
 
 /** Null: there are tokens, and none is for a Forgejo host. Throws `noToken` without any token. */

@@ -15,14 +15,14 @@ describe('tokens of git providers', () => {
 
   it('replace those of before: one that is left out is dropped, an empty one keeps its token and host', async () => {
     const first = {
-      github: { token: 'g', host: 'git.example.org', user_id: '1' },
+      github: { token: 'g', host: 'git.example.org' },
       gitlab: { token: 'l' },
     };
     await expectAnswers(app, [[STORE_V0, tokens({ ...first, bitbucket: { token: '' } }), 200]]);
-    expect(stored()).toEqual({ ...first, gitlab: { token: 'l', host: null, user_id: null } });
+    expect(stored()).toEqual({ ...first, gitlab: { token: 'l', host: null } });
     for (const github of [{ token: '' }, { token: '', host: null }]) {
       await expectAnswers(app, [[STORE_V1, tokens({ github }), 200]]);
-      expect(stored()).toEqual({ github: { token: 'g', host: 'git.example.org', user_id: null } });
+      expect(stored()).toEqual({ github: { token: 'g', host: 'git.example.org' } });
     }
   });
 

@@ -220,7 +220,7 @@ export const secretRoutes: readonly Route<AppContext>[] = [
 function providersStored(refusal: (text: string) => HttpError) {
   type Request = { body: v.InferOutput<typeof v0.gitProviders> };
   return async ({ store }: AppContext, { body }: Request) => {
-    await storeProviders(store.documents, body.provider_tokens ?? {}, refusal);
+    await storeProviders(store.documents, body, refusal);
     return { message: 'Git providers stored' };
   };
 }
