@@ -17,7 +17,6 @@ import { requireSandboxKey, sandboxRoutes } from './routes/sandboxes.ts';
 import { secretRoutes } from './routes/secrets.ts';
 import { settingsRoutes } from './routes/settings.ts';
 
-/** The largest body is a replay or a file. */
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 export const APP_ROUTES: readonly Route<AppContext>[] = [
@@ -78,7 +77,7 @@ export function createApp(context: AppContext): Hono {
       pageLink: exchangeLink,
     },
     maxBodyBytes: MAX_BODY_BYTES,
-    faults: faults.length > 0 ? createFaultRules(faults, context.log) : null,
+    faults: createFaultRules(faults, context.log),
     onBegin: () => activity.begin(),
     onEnd: () => activity.end(),
     errorOf(error) {

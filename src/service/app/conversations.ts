@@ -46,7 +46,7 @@ export function conversationRecord(
   const { sandbox, state } = sandboxOf(row, context);
   const url = state === 'RUNNING' ? agentUrl(sandbox) : null;
   return {
-    ...sharedMembers(row, context),
+    ...sharedRecord(row, context),
     trigger: row.trigger,
     agent_kind: 'openhands',
     public: row.public,
@@ -67,25 +67,29 @@ export function conversationRecord(
 }
 
 /** Without address, key and state of the sandbox. */
-export function sharedMembers(
-  row: ConversationRow,
-  { store }: AppContext,
-): Record<string, unknown> {
+export function sharedRecord(row: ConversationRow, context: AppContext): Record<string, unknown> {
   return {
+    ...commonMembers(row, context),
     id: row.id,
     created_by_user_id: null,
     sandbox_id: row.sandbox_id,
-    selected_repository: row.repository,
-    selected_branch: row.branch,
-    git_provider: row.git_provider,
     title: row.title,
-    pr_number: row.pr_number,
     llm_model: row.llm_model,
     metrics: shownMetrics(row.metrics ?? { ...noMetrics(''), model_name: 'default' }),
     parent_conversation_id: row.parent_id,
+    updated_at: row.updated_at,
+  };
+}
+
+/** The members that the records of both dialects have. */
+export function commonMembers(row: ConversationRow, { store }: AppContext) {
+  return {
+    selected_repository: row.repository,
+    selected_branch: row.branch,
+    git_provider: row.git_provider,
+    pr_number: row.pr_number,
     sub_conversation_ids: store.conversations.childrenOf(row.id),
     created_at: row.created_at,
-    updated_at: row.updated_at,
   };
 }
 

@@ -15,7 +15,7 @@ export interface RouterOptions<RouteContext = unknown> {
   /** Checks of the callers that do not have the key. */
   access?: Partial<Record<Access, AccessCheck<RouteContext>>>;
   maxBodyBytes: number;
-  faults: FaultRules | null;
+  faults: FaultRules;
   /** Called before each request that passes the guard, and after it. */
   onBegin(path: string): void;
   onEnd?(): void;
@@ -45,7 +45,7 @@ export function createRouter<RouteContext>(
       options.onEnd?.();
     }
   });
-  if (options.faults !== null) app.use(injectFaults(options.faults));
+  app.use(injectFaults(options.faults));
   const key: AccessCheck<RouteContext> = (_, c) =>
     hasKey(c, options) ? null : json({ detail: 'Unauthorized' }, 401);
   const checks = { key, open: () => null, ...options.access };

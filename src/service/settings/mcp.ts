@@ -4,7 +4,7 @@ import { check, list, mapOf, maybe, openRecord, text, textLike } from '../../pro
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/settings.ts';
 import type { McpConfigV0 } from '../../protocol/v0/requests.ts';
 import { HttpError } from '../http/answer.ts';
-import { MASK } from './fields.ts';
+import { MASK, type Mask } from './fields.ts';
 
 export type McpServers = Record<string, JsonObject>;
 
@@ -63,13 +63,13 @@ export function fromV0(config: McpConfigV0 | null | undefined, before: McpServer
   return after;
 }
 
-/** A token is shown by its strategy alone. */
-export function toV1(servers: McpServers, secrets: 'masked' | 'clear' = 'masked'): JsonObject {
-  const shown = ({ api_key: key, ...server }: JsonObject): JsonObject => {
-    const isClear = secrets === 'clear';
-    const auth = { strategy: 'bearer', ...(isClear && { value: key ?? null }) };
-    return { ...(isClear ? server : mapSecrets(server, () => MASK)), ...(key && { auth }) };
-  };
+/** A masked token is shown by its strategy alone. */
+export function toV1(servers: McpServers, mask: Mask): JsonObject {
+  const isMasked = mask !== undefined;
+  const shown = ({ api_key: key, ...server }: JsonObject): JsonObject => ({
+    ...(isMasked ? mapSecrets(server, () => MASK) : server),
+    ...(key && { auth: { strategy: 'bearer', ...(!isMasked && { value: key }) } }),
+  });
   return Object.fromEntries(Object.entries(servers).map(([name, one]) => [name, shown(one)]));
 }
 

@@ -199,7 +199,7 @@ export function shownV1(
     secrets_store: { provider_tokens: {} },
     agent_settings: {
       ...withoutSecrets(AGENT_FIELDS, agent, mask),
-      mcp_config: toV1(settings.mcp, mask === undefined ? 'clear' : 'masked'),
+      mcp_config: toV1(settings.mcp, mask),
       agent_context: { ...AGENT_CONTEXT, current_datetime: now },
     },
     conversation_settings: conversation,

@@ -11,7 +11,7 @@ describe('a router', () => {
     key: 'the-key',
     acceptsBearer: false,
     maxBodyBytes: 10,
-    faults: null,
+    faults: () => null,
     onBegin: () => undefined,
     errorOf: (error) => (error.message === 'known' ? refuse(418, 'known') : null),
     log: (line) => lines.push(line),

@@ -14,7 +14,7 @@ import {
 } from '../../storage/conversations.ts';
 import { agentUrl } from '../../storage/sandboxes.ts';
 import type { AppContext } from '../context.ts';
-import { removeConversation, sandboxOf } from '../conversations.ts';
+import { commonMembers, removeConversation, sandboxOf } from '../conversations.ts';
 import * as records from '../records.ts';
 import { connectedForgejo } from '../../settings/git-providers.ts';
 import { repositoryForm } from '../repository.ts';
@@ -240,17 +240,12 @@ function conversationInfo(row: ConversationRow, context: AppContext): unknown {
     last_updated_at: row.updated_at,
     status,
     runtime_status,
-    selected_repository: row.repository,
-    selected_branch: row.branch,
-    git_provider: row.git_provider,
+    ...commonMembers(row, context),
     trigger: row.trigger,
     num_connections: 0,
     url: path,
     session_api_key: null,
-    created_at: row.created_at,
-    pr_number: row.pr_number,
     conversation_version: row.dialect,
-    sub_conversation_ids: context.store.conversations.childrenOf(row.id),
     public: row.public,
     sandbox_id: null,
     // Sent by the local service only. Without V1 no route takes the id of a sandbox.

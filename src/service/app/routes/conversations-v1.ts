@@ -27,7 +27,7 @@ import {
   removeConversation,
   sandboxOf,
   sendTo,
-  sharedMembers,
+  sharedRecord,
   workspacePath,
 } from '../conversations.ts';
 import * as records from '../records.ts';
@@ -278,7 +278,7 @@ export const conversationRoutesV1: readonly Route<AppContext>[] = [
         // No path of this machine.
         const isLocal = row.repository === null || /^(?:\/|file:)/i.test(row.repository);
         const selected_repository = isLocal ? null : shownRepository(row.repository ?? '');
-        return { ...sharedMembers(row, context), selected_repository };
+        return { ...sharedRecord(row, context), selected_repository };
       }),
   }),
   route('GET /api/shared-events/search', {

@@ -40,7 +40,7 @@ it('a list of an earlier build is read as a map', () => {
 
 describe('the MCP servers of V1', () => {
   it('show no secret', () => {
-    expect(toV1(STORED)).toEqual({
+    expect(toV1(STORED, MASK)).toEqual({
       search: {
         url: 'https://a.example/mcp',
         transport: 'http',
@@ -58,8 +58,8 @@ describe('the MCP servers of V1', () => {
   });
 
   it('keep their secrets when they are sent back as they were shown, alone or in mcpServers', () => {
-    expect(fromV1(toV1(STORED), STORED)).toEqual(STORED);
-    expect(fromV1({ mcpServers: toV1(STORED) }, STORED)).toEqual(STORED);
+    expect(fromV1(toV1(STORED, MASK), STORED)).toEqual(STORED);
+    expect(fromV1({ mcpServers: toV1(STORED, MASK) }, STORED)).toEqual(STORED);
   });
 
   it('do not send a stored token to another address', () => {
