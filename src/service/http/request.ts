@@ -6,9 +6,15 @@ import type { QuerySchema, RouteDeclaration, RouteRequest } from './route.ts';
 
 const MIB = 1024 * 1024;
 
+declare module 'hono' {
+  interface ContextVariableMap {
+    maxBodyBytes: number;
+  }
+}
+
 /** Throws a 413 above the limit of the server; server.ts discards the rest of the body. */
 async function readBody(c: Context): Promise<Buffer> {
-  const limit = (c as Context<{ Variables: { maxBodyBytes: number } }>).get('maxBodyBytes');
+  const limit = c.get('maxBodyBytes');
   const tooLarge = () => refuse(413, `Request body is larger than ${limit / MIB} MiB`);
   if (Number(c.req.header('content-length') ?? 0) > limit) throw tooLarge();
   const chunks: Uint8Array[] = [];
@@ -85,13 +91,11 @@ function checked(
   return result.value;
 }
 
-export function present<Members extends object>(
-  members: Members,
-): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
+type Present<Members> = { [Name in keyof Members]?: Exclude<Members[Name], undefined> };
+
+export function present<Members extends object>(members: Members): Present<Members> {
   const entries = Object.entries(members).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as {
-    [Name in keyof Members]?: Exclude<Members[Name], undefined>;
-  };
+  return Object.fromEntries(entries) as Present<Members>;
 }
 
 /** Throws a 400 for more than `most` ids. */

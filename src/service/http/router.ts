@@ -5,7 +5,7 @@ import { storageError } from '../storage/storage-error.ts';
 import { HttpError, json, refuse } from './answer.ts';
 import { forbidden, isKey } from './guard.ts';
 import { readRequest } from './request.ts';
-import type { Access, AccessCheck, Route, RouteDeclaration } from './route.ts';
+import type { Access, AccessCheck, Route } from './route.ts';
 
 export interface RouterOptions<RouteContext = unknown> {
   host: string;
@@ -28,7 +28,7 @@ export function createRouter<RouteContext>(
   context: RouteContext,
   options: RouterOptions<RouteContext>,
 ): Hono {
-  const app = new Hono<{ Variables: { maxBodyBytes: number } }>();
+  const app = new Hono();
   app.use(async (c, next) => {
     options.onBegin(c.req.path);
     try {
@@ -61,7 +61,7 @@ export function createRouter<RouteContext>(
       return answer instanceof Response ? answer : json(answer);
     });
   }
-  app.notFound(answerUnserved(routes));
+  app.notFound(answerUnserved(app, new Set(routes.map(({ method }) => method))));
   app.onError((error) => {
     const { status, body } = httpErrorOf(error, options.errorOf);
     const { message, stack } = error;
@@ -70,7 +70,7 @@ export function createRouter<RouteContext>(
     if (status >= 500 && !(error instanceof HttpError)) options.log(`request failed: ${cause}`);
     return json(body, status);
   });
-  return app as unknown as Hono;
+  return app;
 }
 
 function hasKey(c: Context, { key, acceptsBearer }: RouterOptions<never>): boolean {
@@ -80,17 +80,14 @@ function hasKey(c: Context, { key, acceptsBearer }: RouterOptions<never>): boole
 }
 
 /** As genuine servers: 405 for another method, 307 for another trailing slash, else 404. */
-function answerUnserved(routes: readonly RouteDeclaration[]): NotFoundHandler {
-  const patterns = routes.map(({ method, path }) => {
-    const escaped = path.replace(/[.*+?^$()|[\]\\]/g, '\\$&');
-    const source = escaped.replace(/\{\w+:path\}/g, '.+').replace(/\{\w+\}/g, '[^/]+');
-    return { method, pattern: new RegExp(`^${source}$`) };
-  });
+function answerUnserved({ router }: Hono, methods: ReadonlySet<string>): NotFoundHandler {
   const methodsAt = (path: string): string[] =>
-    patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
+    [...methods].filter((method) =>
+      router.match(method, path)[0].some(([[, route]]) => route.method === method),
+    );
   return (c) => {
     const { pathname, search } = new URL(c.req.url);
-    const allowed = [...new Set(methodsAt(pathname))];
+    const allowed = methodsAt(pathname);
     if (allowed.length > 0)
       return json({ detail: 'Method Not Allowed' }, 405, { Allow: allowed.join(', ') });
     const other = pathname.endsWith('/') ? pathname.replace(/\/+$/, '') : `${pathname}/`;
