@@ -81,7 +81,6 @@ export function sharedRecord(row: ConversationRow, context: AppContext): Record<
   };
 }
 
-/** The members that the records of both dialects have. */
 export function commonMembers(row: ConversationRow, { store }: AppContext) {
   return {
     selected_repository: row.repository,

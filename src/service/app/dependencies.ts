@@ -25,12 +25,10 @@ import { cut } from '../../base/text/well-formed.ts';
 const LIST = `"$@" ls-files --others --ignored --exclude-standard --directory -z |
 tr '\\n\\0' '\\0\\n' | grep -aE '(^|/)(node_modules|\\.?venv|vendor|target)/?$' | head -n 1000`;
 
-/** Of all folders of a checkout together. */
 const MIB = 1024 * 1024;
 const MOST = { bytes: 2048 * MIB, entries: 200_000 };
 const TOO_LARGE = 'more than 2 GiB or 200,000 entries with the others';
 const LARGE_FILE = MIB;
-/** Names of folders in a report. */
 const NAMED = 5;
 /** Synchronous calls take half of the time of others; between so many the service answers. */
 const AT_ONCE = 64;
@@ -39,7 +37,6 @@ export interface Copied {
   folders: string[];
   entries: number;
   bytes: number;
-  /** Each with its reason. */
   leftOut: string[];
 }
 
@@ -147,7 +144,6 @@ function isCopyable(stats: Stats): boolean {
   return stats.isFile() || stats.isDirectory() || stats.isSymbolicLink();
 }
 
-/** @returns the entries that may not be read */
 async function copyAll(entries: Entry[], from: string, to: string, signal: AbortSignal) {
   const leftOut: string[] = [];
   mkdirSync(to);
@@ -181,7 +177,6 @@ export function excludeFolders(gitDir: string, folders: string[]): void {
   appendFileSync(path.join(info, 'exclude'), patterns.join(''));
 }
 
-/** A line for the user; null: there is nothing to report. */
 export function reportOf({ folders, entries, bytes, leftOut }: Copied): string | null {
   const named = (names: string[]): string => {
     const rest = names.length - NAMED;

@@ -51,7 +51,6 @@ export function livePage(
   );
 }
 
-/** Steps of a range, with what loads those that follow. */
 export async function moreOfPage(
   context: AppContext,
   row: ConversationRow,

@@ -84,7 +84,6 @@ export const conversationAnswer = v.object({
 /** The other members depend on `action` or `observation` (interface section 7.6). */
 export const eventV0 = v.object({ id: integer(), ...texts('timestamp', 'source', 'message') });
 
-/** A refusal over V0; its other members depend on the route. */
 export const statusError = v.object(texts('status'));
 
 export const repository = v.object({

@@ -86,7 +86,6 @@ function formError(given: string, shown: string): RepositoryError {
   return new RepositoryError(scheme ? `git may not clone over '${scheme}' here` : why);
 }
 
-/** Of the repository `owner/name` at a host. */
 function urlOf(name: string, provider: Provider | null, base: string | null): string {
   if (provider === null) {
     throw new RepositoryError(
@@ -177,7 +176,6 @@ export interface Cloned {
   /** What the run starts from; null: the repository has no commit yet. */
   commit: string | null;
   branch: string | null;
-  /** What was copied from the checkout besides it, and what was left out. */
   report: string | null;
 }
 

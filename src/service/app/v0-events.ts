@@ -8,7 +8,6 @@ import type { EventLogs } from '../storage/event-logs.ts';
 type Members = Record<string, unknown>;
 
 export interface V0Event {
-  /** Counts from 0, without a gap. */
   id: number;
   timestamp: string;
   source: 'user' | 'agent' | 'environment';

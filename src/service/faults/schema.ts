@@ -180,7 +180,6 @@ function asApplied(it: WrittenRule, index: number) {
   const isAnswered = same.status !== undefined || body !== undefined;
   return {
     ...same,
-    /** How the log calls it. */
     name: `rule ${index + 1}${note === undefined ? '' : ` (${note})`}`,
     /** Upper case; empty: all. */
     methods: [method].flat().map((each) => each.toUpperCase()),

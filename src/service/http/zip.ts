@@ -16,7 +16,6 @@ async function* zipChunks(members: Iterable<ZipMember>): AsyncGenerator<Uint8Arr
   for (const [filename, content] of members) {
     if (++count > MOST_MEMBERS)
       throw new Error(`an archive of more than ${MOST_MEMBERS} files cannot be written`);
-    // Other requests are handled between two files.
     await turn();
     const file: ZipInputFile = {
       filename,

@@ -3,7 +3,6 @@ import type { Clock } from './clock.ts';
 export interface Activity {
   begin(): void;
   end(): void;
-  /** 0 while a request is under way. */
   idleSeconds(): number;
 }
 

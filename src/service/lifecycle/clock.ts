@@ -40,7 +40,6 @@ export function naiveTimestamp(microseconds: number): string {
   return new Date(milliseconds).toISOString().slice(0, -1) + rest;
 }
 
-/** The same with `Z`, the form for everything but events. */
 export function zonedTimestamp(microseconds: number): string {
   return `${naiveTimestamp(microseconds)}Z`;
 }

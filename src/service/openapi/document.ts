@@ -120,7 +120,6 @@ function requestBodyOf(
   return body && { required: emptyBody === undefined, content: contentOf(body) };
 }
 
-/** The schemas that the paths refer to, and those that these refer to. */
 function referenced(paths: Json, all: Readonly<Record<string, object>>): Record<string, object> {
   const found = new Set<string>();
   const collect = (part: unknown): void => {

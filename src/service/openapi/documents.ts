@@ -1,4 +1,3 @@
-/** The documents of both servers, made by the build. */
 import * as agent from '../../protocol/agent-server/requests.ts';
 import * as v0 from '../../protocol/v0/requests.ts';
 import * as v1 from '../../protocol/v1/requests.ts';

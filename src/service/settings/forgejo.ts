@@ -123,7 +123,6 @@ export class Forgejo {
   }
 }
 
-/** Null for a 404; throws any other error. */
 function missing(error: unknown): null {
   if ((error as ForgejoError).status === 404) return null;
   throw error;

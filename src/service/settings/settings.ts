@@ -214,7 +214,6 @@ function profileConfig(llm: JsonObject, mask: Mask): JsonObject {
   return withoutSecrets(AGENT_FIELDS, withDefaults(llm), mask).llm as JsonObject;
 }
 
-/** Throws a 404 for an unknown name. */
 export function knownProfile(documents: DocumentStore, name: string) {
   const all = readProfiles(documents);
   const llm = all.profiles[name];
@@ -222,7 +221,6 @@ export function knownProfile(documents: DocumentStore, name: string) {
   return { all, llm };
 }
 
-/** Throws a 404 for an unknown name. */
 export function shownProfile(documents: DocumentStore, name: string, mask: Mask) {
   const { llm } = knownProfile(documents, name);
   return { name, config: profileConfig(llm, mask), api_key_set: Boolean(llm.api_key) };

@@ -34,7 +34,6 @@ import { cut } from '../../../base/text/well-formed.ts';
 export interface StartRequest {
   /** As V1 has it; its repository may have user and password, for the clone alone. */
   body: AppConversationStart;
-  /** Null: the default of the service. */
   spec: SandboxSpecName | null;
   /** Null: the conversation is idle until a message or a run request arrives. */
   message: { role: string; content: unknown[] } | null;
@@ -186,7 +185,6 @@ function assertCacheIsOf(
   throw new StartRefused(message, 'SANDBOX$OTHER_REPOSITORY', 'sandbox_id');
 }
 
-/** Throws as startFromV1. */
 export function startFromV0(
   body: ConversationCreateV0,
   around: Surroundings,

@@ -326,7 +326,6 @@ function mountsOf(
   return [{ source: clone, target, mode: 'link' }, caches];
 }
 
-/** 32 hexadecimal digits. */
 const newHexId = (): string => randomBytes(16).toString('hex');
 
 function newConversation(
