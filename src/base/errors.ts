@@ -34,8 +34,6 @@ export interface NamedRequest {
 export type ErrorDetails = CommonDetails &
   ({ status: number; request: NamedRequest } | { status?: undefined; request?: NamedRequest });
 
-export type RequestDetails = CommonDetails & { status?: number; request: NamedRequest };
-
 interface CommonDetails {
   server?: string;
   hint?: string;

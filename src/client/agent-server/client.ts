@@ -21,7 +21,6 @@ import { searchQuery, type Pages, type RecordQuery } from './events.ts';
 import { runCommand, runShortCommand, type CommandResult } from './shell-command.ts';
 
 export class AgentClient {
-  readonly baseUrl: string;
   readonly key: string | null;
   readonly conversationId: string;
   readonly transport: Transport;
@@ -35,7 +34,6 @@ export class AgentClient {
   ) {
     this.#links = links;
     this.transport = transport;
-    this.baseUrl = transport.baseUrl;
     this.key = key;
     this.conversationId = normalId(conversationId);
     this.#path = `/api/conversations/${encodeURIComponent(this.conversationId)}`;

@@ -22,21 +22,17 @@ async function isWaiting(agent: AgentClient): Promise<boolean> {
 }
 
 export async function pendingAt(links: Links, agent: AgentClient): Promise<PendingAction[]> {
-  return (await isWaiting(agent)) ? await unansweredAt(links, agent) : [];
-}
-
-function unansweredAt(links: Links, agent: AgentClient): Promise<PendingAction[]> {
-  return unanswered(links, agent.conversationId, (query, page) => agent.events(query, page));
+  return (await isWaiting(agent)) ? await unanswered(links, agent.conversationId, agent) : [];
 }
 
 /** The pending step is among the newest events; a second page covers the messages since. */
 export async function unanswered(
   links: Links,
   id: string,
-  search: AgentClient['events'],
+  from: Pick<AgentClient, 'events'>,
 ): Promise<PendingAction[]> {
   const newestFirst: ConversationEvent[] = [];
-  const fetch = (page: string | null) => search({ order: 'newest-first' }, page);
+  const fetch = (page: string | null) => from.events({ order: 'newest-first' }, page);
   for await (const event of allPages(byId, fetch)) {
     newestFirst.push(toEvent(event, id, links.network.redaction));
     if (newestFirst.length >= 200) break;
@@ -68,7 +64,7 @@ export async function answerAt(
       async isVisible() {
         // A pause in place of a rejection leaves the action without an observation.
         if (decision === 'accept' && !(await isWaiting(agent))) return true;
-        const pending = await unansweredAt(links, agent);
+        const pending = await unanswered(links, id, agent);
         // Where an action is pending that was not answered, the run has continued.
         return pending.length === 0 || pending.some((action) => !ids.has(action.action_id));
       },

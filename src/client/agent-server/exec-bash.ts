@@ -1,12 +1,12 @@
 /** The bash routes (interface 7.5) have no signals: the program has its own session and files. */
 import type { Program, ProgramControl, ProgramStreams } from '../../domain/program.ts';
 import { AppError } from '../../base/errors.ts';
-import { readBashOutput, type BashOutput } from '../../protocol/agent-server/records.ts';
 import { readThroughOutage } from '../../runs/poll.ts';
-import { read, type Links } from '../shared/links.ts';
+import type { Links } from '../shared/links.ts';
 import { shellQuote } from '../../base/text/shell-quote.ts';
 import type { Transport } from '../http/transport.ts';
 import { cut } from '../../base/text/well-formed.ts';
+import { runShortCommand, type CommandResult } from './shell-command.ts';
 
 const NO_TOOLS = 44;
 const NO_FOLDER = 45;
@@ -24,7 +24,7 @@ export interface BashExec {
   workingDir: string | null;
 }
 
-type Run = (command: string, safe?: 'once') => Promise<BashOutput>;
+type Run = (command: string, safe?: 'once' | 'idempotent') => Promise<CommandResult>;
 
 export async function execOverBash(
   links: Links,
@@ -32,16 +32,8 @@ export async function execOverBash(
   exec: BashExec,
 ): Promise<number> {
   const folder = `/tmp/acs-exec-${links.randomId()}`;
-  const run: Run = async (command, safe) => {
-    const answer = await transport.request({
-      method: 'POST',
-      path: '/api/bash/execute_bash_command',
-      body: { command, timeout: COMMAND_SECONDS },
-      safe: safe ?? 'idempotent',
-      timeoutMs: COMMAND_SECONDS * 1000,
-    });
-    return read(answer, readBashOutput);
-  };
+  const run: Run = (command, safe = 'idempotent') =>
+    runShortCommand(transport, { command, timeoutSeconds: COMMAND_SECONDS, safe });
   checkStarted(await run(startScript(folder, exec), 'once'), exec.program);
   const { streams } = exec;
   let control: Promise<unknown> = Promise.resolve();
@@ -71,22 +63,22 @@ export async function execOverBash(
   }
 }
 
-function checkStarted(started: BashOutput, { cwd }: Program): void {
-  if (started.exit_code === NO_FOLDER)
+function checkStarted(started: CommandResult, { cwd }: Program): void {
+  if (started.exitCode === NO_FOLDER)
     throw new AppError('not-found', `there is no directory ${cut(cwd ?? '', 200)} in the sandbox`, {
       hint: 'see what there is: acs sandbox exec <id> -- ls -la',
     });
-  if (started.exit_code === NO_TOOLS)
+  if (started.exitCode === NO_TOOLS)
     throw new AppError(
       'unsupported',
       'the sandbox lacks a program that exec needs: setsid or base64',
     );
-  if (started.exit_code !== 0) throw commandError('start the program', started);
+  if (started.exitCode !== 0) throw commandError('start the program', started);
 }
 
-function commandError(what: string, { exit_code, stderr, stdout }: BashOutput): AppError {
+function commandError(what: string, { exitCode, stderr, stdout }: CommandResult): AppError {
   const reason = cut(stderr.trim() || stdout.trim(), 500);
-  const message = `the sandbox did not ${what} (${exit_code ?? 'no'} exit code)`;
+  const message = `the sandbox did not ${what} (${exitCode} exit code)`;
   return new AppError('server', reason === '' ? message : `${message}: ${reason}`);
 }
 

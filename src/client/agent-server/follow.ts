@@ -47,16 +47,11 @@ export class AgentSource {
   /** Throws `network` when the socket does not open. */
   protected async socketOf(agent: AgentClient, location: KeyLocation): Promise<FollowSocket> {
     const deltas = this.#answer.isWanted;
-    const socket = await openEventSocket(this.links, agent, { location, deltas });
+    const socket = await openEventSocket(this.links, agent, { location, deltas }, (event) =>
+      this.sourceEvent(event, this.#answer.add(event)),
+    );
     this.#answer.reopened();
-    return {
-      take: () => socket.take().map((event) => this.sourceEvent(event, this.#answer.add(event))),
-      activity: () => socket.activity(),
-      get closed() {
-        return socket.closed;
-      },
-      close: () => socket.close(),
-    };
+    return socket;
   }
 
   protected sourceEvent(event: EventRecord, partial: SourceEvent['partial'] = null): SourceEvent {

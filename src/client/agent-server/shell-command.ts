@@ -7,6 +7,12 @@ import { read, type Links } from '../shared/links.ts';
 import type { Call } from '../http/call.ts';
 import type { Transport } from '../http/transport.ts';
 
+interface CommandOptions {
+  command: string;
+  timeoutSeconds: number;
+  safe: Call['safe'];
+}
+
 export interface CommandResult {
   exitCode: number;
   stdout: string;
@@ -19,9 +25,8 @@ export const SHORT_BYTES = 1_000_000;
 /** One request. `cwd` is the workspace without one. */
 export async function runShortCommand(
   transport: Pick<Transport, 'request'>,
-  options: { command: string; cwd?: string; timeoutSeconds: number; safe: Call['safe'] },
+  { timeoutSeconds, safe, ...command }: CommandOptions & { cwd?: string },
 ): Promise<CommandResult> {
-  const { timeoutSeconds, safe, ...command } = options;
   const answer = await transport.request({
     method: 'POST',
     path: '/api/bash/execute_bash_command',
@@ -37,9 +42,8 @@ export async function runShortCommand(
 export async function runCommand(
   links: Pick<Links, 'clock' | 'signal'>,
   transport: Pick<Transport, 'request'>,
-  options: { command: string; cwd: string | null; timeoutSeconds: number; safe: Call['safe'] },
+  { timeoutSeconds, safe, ...command }: CommandOptions & { cwd: string | null },
 ): Promise<CommandResult> {
-  const { timeoutSeconds, safe, ...command } = options;
   const started = await transport.request({
     method: 'POST',
     path: '/api/bash/start_bash_command',

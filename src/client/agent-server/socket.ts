@@ -5,6 +5,7 @@ import { AppError } from '../../base/errors.ts';
 import { isShapeError } from '../../protocol/shape.ts';
 import { readEvent, type EventRecord } from '../../protocol/v1/records.ts';
 import { beforeTime } from '../../runs/deadline.ts';
+import type { FollowSocket, SourceEvent } from '../../runs/follow-source.ts';
 import type { Links } from '../shared/links.ts';
 import type { AgentClient } from './client.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
@@ -26,8 +27,10 @@ export async function openEventSocket(
   links: Links,
   agent: AgentClient,
   { location, deltas }: { location: KeyLocation; deltas: boolean },
-) {
-  const url = new URL(socketUrl(agent.baseUrl, `events/${agent.conversationId}`));
+  sourceEvent: (event: EventRecord) => SourceEvent,
+): Promise<FollowSocket> {
+  const { baseUrl } = agent.transport;
+  const url = new URL(socketUrl(baseUrl, `events/${agent.conversationId}`));
   if (deltas) url.searchParams.set('deltas', 'true');
   const headers: Record<string, string> = {};
   if (agent.key !== null && location === 'query')
@@ -37,11 +40,7 @@ export async function openEventSocket(
   let frames: string[] = [];
   let waiting = 0;
   let closed: { code: number } | null = null;
-  let wake: (() => void) | null = null;
-  const ring = () => {
-    wake?.();
-    wake = null;
-  };
+  let wake = (): void => undefined;
   socket.on('message', (bytes: Buffer, isBinary) => {
     if (isBinary || closed !== null) return;
     const data = bytes.toString();
@@ -51,20 +50,20 @@ export async function openEventSocket(
       closed = { code: 1013 };
       socket.close();
     }
-    ring();
+    wake();
   });
   const ended = (code: number) => {
     closed ??= { code };
-    ring();
+    wake();
   };
   socket.on('close', ended).on('error', () => ended(1006));
-  await opened(links, socket, `the event socket of ${agent.baseUrl}`);
+  await opened(links, socket, `the event socket of ${baseUrl}`);
   return {
     take() {
       const taken = frames.slice(0, MOST_TAKEN);
       frames = frames.slice(taken.length);
       waiting -= taken.reduce((sum, { length }) => sum + length, 0);
-      return taken.flatMap((frame) => parseFrame(frame) ?? []);
+      return taken.flatMap((frame) => parseFrame(frame) ?? []).map(sourceEvent);
     },
     activity() {
       if (frames.length > 0 || closed !== null) return Promise.resolve();
@@ -76,7 +75,7 @@ export async function openEventSocket(
     close() {
       closed ??= { code: 1000 };
       socket.close();
-      ring();
+      wake();
     },
   };
 }

@@ -6,7 +6,7 @@ import {
   type ConversationStatus,
   type RunState,
 } from '../../domain/conversation.ts';
-import { isRecord } from '../../protocol/shape.ts';
+import { isRecord, member } from '../../protocol/shape.ts';
 
 const RUNS: Readonly<Record<string, ConversationStatus>> = {
   idle: 'idle',
@@ -35,17 +35,17 @@ export type Metrics = Pick<Conversation, 'cost_usd' | 'tokens'>;
 
 /** Null where the statistics are missing or have another form. */
 export function metricsOfState(state: unknown): Metrics | null {
-  const uses =
-    isRecord(state) && isRecord(state['stats']) ? state['stats']['usage_to_metrics'] : null;
+  const uses = member(state, 'stats', 'usage_to_metrics');
   if (!isRecord(uses)) return null;
-  const sum = (records: readonly unknown[], name: string) =>
-    records.reduce<number | null>((total, record) => {
-      const value = isRecord(record) && record['local_cost_unknown'] !== true ? record[name] : null;
+  const sum = (...path: string[]) =>
+    Object.values(uses).reduce<number | null>((total, use) => {
+      const value = member(use, ...path);
       return total === null || typeof value !== 'number' ? null : total + value;
     }, 0);
-  const usages = Object.values(uses).map((use) => isRecord(use) && use['accumulated_token_usage']);
-  const [input, output] = [sum(usages, 'prompt_tokens'), sum(usages, 'completion_tokens')];
-  const cost = sum(Object.values(uses), 'accumulated_cost');
+  const input = sum('accumulated_token_usage', 'prompt_tokens');
+  const output = sum('accumulated_token_usage', 'completion_tokens');
+  const isKnown = Object.values(uses).every((use) => member(use, 'local_cost_unknown') !== true);
+  const cost = isKnown ? sum('accumulated_cost') : null;
   return {
     cost_usd: cost === null ? null : roundedUsd(cost),
     tokens: input === null || output === null ? null : { input, output },

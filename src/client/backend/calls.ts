@@ -1,4 +1,5 @@
 /** Conversations of an agent server that is reached directly (interface 14.2). */
+import { AppError } from '../../base/errors.ts';
 import type { Page } from '../../domain/pages.ts';
 import { dashedId, noConversation, normalId, normalizeId } from '../../domain/ids.ts';
 import {
@@ -12,6 +13,13 @@ import type { ListQuery } from '../shared/server.ts';
 
 /** Greater limits are refused. */
 const MOST_ITEMS = 100;
+
+export function ownMachine(): AppError {
+  return new AppError(
+    'unsupported',
+    'this server has no sandboxes: its conversations run in folders of its own machine',
+  );
+}
 
 export function pathOf(id: string): string {
   return `/api/conversations/${dashedId(normalId(id))}`;

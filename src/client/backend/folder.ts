@@ -1,6 +1,6 @@
 /** The folder of a conversation on the machine of the server (interface 14.2). */
 import { dashedId, normalId } from '../../domain/ids.ts';
-import { isRecord } from '../../protocol/shape.ts';
+import { member } from '../../protocol/shape.ts';
 import type { AgentConversationRecord } from '../../protocol/agent-server/records.ts';
 import { shellQuote } from '../../base/text/shell-quote.ts';
 import { parseTime } from '../../base/text/time.ts';
@@ -55,8 +55,7 @@ export function readFolder(record: AgentConversationRecord): ConversationFolder 
 
 /** Of a worktree that the server has made, only the instructions of the agent name the checkout. */
 function originalOf({ payload: { agent } }: AgentConversationRecord): string | null {
-  const context = isRecord(agent) ? agent['agent_context'] : null;
-  const text = isRecord(context) ? String(context['system_message_suffix']) : '';
+  const text = String(member(agent, 'agent_context', 'system_message_suffix'));
   return /^- Original workspace: (\/.*)$/m.exec(text)?.[1] ?? null;
 }
 

@@ -5,8 +5,7 @@ import type { AgentConversationRecord } from '../../protocol/agent-server/record
 import { deferred, forward } from '../shared/compose.ts';
 import type { Links } from '../shared/links.ts';
 import type { Adapter } from '../shared/server.ts';
-import { absent, ownMachine } from './absent.ts';
-import { find, search } from './calls.ts';
+import { find, ownMachine, search } from './calls.ts';
 import { toConversation } from './records.ts';
 import { readFolder, routesOf, type Folders } from './folder.ts';
 
@@ -47,16 +46,14 @@ export function createBackend(links: Links): Adapter {
         return new AgentFiles(links, routesOf(links, id), () => Promise.resolve(null));
       },
     }),
-    specs: absent(ownMachine),
+    specs: forward(() => Promise.reject(ownMachine())),
     settings: deferred(async () => (await import('./settings.ts')).createBackendSettings(links)),
     secrets: deferred(async () => (await import('./secrets.ts')).createBackendSecrets(links)),
-    git: absent(
-      () =>
-        new AppError(
-          'unsupported',
-          'this server has no git providers: git on its machine uses its own credentials',
-        ),
-    ),
+    git: forward(() => {
+      const message =
+        'this server has no git providers: git on its machine uses its own credentials';
+      throw new AppError('unsupported', message);
+    }),
     modelProfiles: deferred(async () =>
       (await import('./settings.ts')).createBackendProfiles(links),
     ),

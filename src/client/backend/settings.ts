@@ -3,7 +3,7 @@ import { mcpPatch } from '../../domain/mcp-config.ts';
 import { V1_FIELDS } from '../../domain/settings-fields.ts';
 import type { JsonValue, SettingsSnapshot } from '../../domain/settings.ts';
 import { valueAt } from '../../protocol/settings.ts';
-import { isRecord, withoutNull } from '../../protocol/shape.ts';
+import { isRecord, member, withoutNull } from '../../protocol/shape.ts';
 import { AppError } from '../../base/errors.ts';
 import { reasonOf, type Answer } from '../http/answer.ts';
 import type { CallOptions } from '../http/call.ts';
@@ -53,7 +53,7 @@ function cleared(name: string): JsonValue {
 }
 
 export function agentSettingsOf(body: unknown): Record<string, unknown> {
-  const settings = isRecord(body) ? body['agent_settings'] : null;
+  const settings = member(body, 'agent_settings');
   if (isRecord(settings)) return settings;
   throw new AppError('server', 'unexpected response: settings has no agent_settings');
 }
@@ -106,7 +106,6 @@ async function encryptedKey(links: Links, name: string): Promise<string | null> 
   const { body } = await readEncrypted(links, `${PROFILES}/${encodeURIComponent(name)}`, {
     accept,
   });
-  const config = isRecord(body) ? body['config'] : null;
-  const key = isRecord(config) ? config['api_key'] : null;
+  const key = member(body, 'config', 'api_key');
   return typeof key === 'string' ? key : null;
 }

@@ -2,9 +2,10 @@
 import { AppError } from '../../base/errors.ts';
 import { serversByName } from '../../domain/mcp-config.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
-import { isRecord } from '../../protocol/shape.ts';
+import { isRecord, member } from '../../protocol/shape.ts';
 import { POLICIES } from '../agent-server/message.ts';
 import type { Links } from '../shared/links.ts';
+import { listIn } from '../shared/nested-settings.ts';
 import { agentSettingsOf, readEncrypted } from './settings.ts';
 
 type Members = Record<string, unknown>;
@@ -34,7 +35,7 @@ export async function startSettings(links: Links, request: NewConversation): Pro
     agent_settings,
     // A server without a secret key refuses it; such a server has no secret in these settings.
     secrets_encrypted: JSON.stringify(agent_settings).includes(`"${CIPHERTEXT}`),
-    ...conversationMembers(isRecord(settings) ? settings['conversation_settings'] : null),
+    ...conversationMembers(member(settings, 'conversation_settings')),
     ...policy,
   };
 }
@@ -71,7 +72,8 @@ async function modelNamed(links: Links, name: string, llm: unknown): Promise<unk
     accept: [400, 404, 422],
     mayBeMissing: true,
   });
-  return status === 200 && isRecord(body) && isRecord(body['config']) ? body['config'] : changed;
+  const config = member(body, 'config');
+  return status === 200 && isRecord(config) ? config : changed;
 }
 
 /** Throws `config` for a server as it is installed. */
@@ -101,13 +103,11 @@ const GIVES_ACCESS = [
 
 async function defaultModel(links: Links): Promise<unknown> {
   const { body } = await links.app.request({ path: '/api/settings/agent-schema' });
-  const sections = isRecord(body) && Array.isArray(body['sections']) ? body['sections'] : [];
-  const fields: unknown[] = sections.flatMap((each: unknown) =>
-    isRecord(each) && Array.isArray(each['fields']) ? (each['fields'] as unknown[]) : [],
+  const fields = listIn(body, 'sections').flatMap((section) => listIn(section, 'fields'));
+  return member(
+    fields.find((field) => member(field, 'key') === 'llm.model'),
+    'default',
   );
-  return fields.flatMap((each) =>
-    isRecord(each) && each['key'] === 'llm.model' ? [each['default']] : [],
-  )[0];
 }
 
 function conversationMembers(settings: unknown): Members {

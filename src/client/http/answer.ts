@@ -4,7 +4,6 @@ import {
   type ErrorDetails,
   type ErrorKind,
   type NamedRequest,
-  type RequestDetails,
 } from '../../base/errors.ts';
 import { cut, shortened } from '../../base/text/well-formed.ts';
 import { isRecord } from '../../protocol/shape.ts';
@@ -121,12 +120,12 @@ function isResult({ expect = 'json' }: Call, answer: Answer): boolean {
 }
 
 function errorOf({ safe }: Call, answer: Answer): AppError | 'refusal' {
-  const { status, body } = answer;
+  const { status, body, request } = answer;
   if (status === 401 || status === 403) return 'refusal';
   // A gateway timed out; the server behind it may still execute the request.
   const isGateway = status === 504 || (status === 502 && body === undefined);
   return safe === 'once' && isGateway
-    ? unknownOutcome(`a gateway answered ${status}`, answer)
+    ? unknownOutcome(`a gateway answered ${status}`, { status, request })
     : statusError(answer);
 }
 
@@ -193,12 +192,10 @@ function wrongPlaceError(answer: Answer): AppError {
   return errorBy(answer, 'server', message, { hint });
 }
 
-export function unknownOutcome(what: string, details: RequestDetails): AppError {
-  const { status, request } = details;
+export function unknownOutcome(what: string, details: ErrorDetails): AppError {
   const message = `${what}; whether the server acted on the request is not known`;
   const hint = 'look before trying again';
-  const about = status === undefined ? { request } : { status, request };
-  return new AppError('unknown-outcome', message, { ...about, hint, retryable: false });
+  return new AppError('unknown-outcome', message, { ...details, hint, retryable: false });
 }
 
 const MOST_REDIRECTS = 5;
@@ -227,65 +224,59 @@ export function redirectTarget(
 export interface Failure {
   class: 'dns' | 'refused' | 'unreachable' | 'tls' | 'timeout' | 'reset' | 'proxy' | 'other';
   sent: 'no' | 'maybe';
+  /** `{host}`, `{code}`, `{message}` and `{seconds}` are filled in. */
   text: string;
   hint?: string | undefined;
 }
 
-interface FailedConnection {
-  host: string;
-  code: string;
-  message: string;
-  seconds: number;
-}
-
-type Cause = Omit<Failure, 'text'> & { text: (at: FailedConnection) => string };
-
 const PROXY_HINT = 'check HTTP_PROXY, HTTPS_PROXY and NO_PROXY';
 const NETWORK_HINT = 'check the URL and the network';
-const SLOW_HINT = 'raise --request-timeout if the server is only slow';
 
-const UNRESOLVED: Cause = {
+const UNRESOLVED: Failure = {
   class: 'dns',
   sent: 'no',
-  text: ({ host }) => `the name ${host} cannot be resolved`,
+  text: 'the name {host} cannot be resolved',
   hint: NETWORK_HINT,
 };
-const UNREACHABLE: Cause = {
+const UNREACHABLE: Failure = {
   class: 'unreachable',
   sent: 'no',
-  text: ({ host, code }) => `${host} cannot be reached (${code})`,
+  text: '{host} cannot be reached ({code})',
   hint: NETWORK_HINT,
 };
-const LOST: Cause = {
+const LOST: Failure = {
   class: 'reset',
   sent: 'maybe',
-  text: ({ host, code }) => `the connection to ${host} was lost (${code})`,
+  text: 'the connection to {host} was lost ({code})',
 };
-const CUT: Cause = { ...LOST, text: ({ host }) => `the connection to ${host} was cut` };
-const NO_CONNECTION: Pick<Cause, 'class' | 'sent' | 'hint'> = {
+const CUT: Failure = { ...LOST, text: 'the connection to {host} was cut' };
+const NOT_PROXIED: Failure = {
   class: 'proxy',
   sent: 'no',
+  text: 'the proxy did not connect to {host} (it answered {message})',
   hint: PROXY_HINT,
 };
-const NOT_PROXIED: Cause = {
-  ...NO_CONNECTION,
-  text: ({ host, message }) => `the proxy did not connect to ${host} (it answered ${message})`,
+const SILENCE: Failure = {
+  class: 'timeout',
+  sent: 'maybe',
+  text: '{host} sent nothing for {seconds} s',
+  hint: 'raise --request-timeout if the server is only slow',
 };
 
 /** Keys are codes of errors, with `connect` before those of connecting. */
-const CAUSES: Readonly<Record<string, Cause>> = {
+const FAILURES: Readonly<Record<string, Failure>> = {
   ENOTFOUND: UNRESOLVED,
   EAI_AGAIN: UNRESOLVED,
   'connect ECONNREFUSED': {
     class: 'refused',
     sent: 'no',
-    text: ({ host }) => `nothing listens at ${host} (connection refused)`,
+    text: 'nothing listens at {host} (connection refused)',
     hint: 'check that the server runs and the port is right',
   },
   'connect ETIMEDOUT': {
     class: 'timeout',
     sent: 'no',
-    text: ({ host, seconds }) => `no connection to ${host} within ${seconds} s`,
+    text: 'no connection to {host} within {seconds} s',
     hint: `${NETWORK_HINT}, or raise --request-timeout`,
   },
   'connect EHOSTUNREACH': UNREACHABLE,
@@ -297,18 +288,8 @@ const CAUSES: Readonly<Record<string, Cause>> = {
   EADDRNOTAVAIL: LOST,
   ECONNRESET: CUT,
   EPIPE: CUT,
-  ACS_SILENCE: {
-    class: 'timeout',
-    sent: 'maybe',
-    text: ({ host, seconds }) => `${host} sent nothing for ${seconds} s`,
-    hint: SLOW_HINT,
-  },
-  ACS_TOTAL: {
-    class: 'timeout',
-    sent: 'maybe',
-    text: ({ host, message }) => `${host} ${message}`,
-    hint: SLOW_HINT,
-  },
+  ACS_SILENCE: SILENCE,
+  ACS_TOTAL: { ...SILENCE, text: '{host} {message}' },
   ACS_PROXY: NOT_PROXIED,
   ACS_PROXY_LOGIN: {
     ...NOT_PROXIED,
@@ -316,10 +297,7 @@ const CAUSES: Readonly<Record<string, Cause>> = {
       'put a user name and password in HTTP_PROXY or HTTPS_PROXY: ' +
       'http://<user>:<password>@<host>:<port>',
   },
-  ACS_PROXY_URL: {
-    ...NO_CONNECTION,
-    text: ({ host }) => `the URL of the proxy for ${host} is not valid`,
-  },
+  ACS_PROXY_URL: { ...NOT_PROXIED, text: 'the URL of the proxy for {host} is not valid' },
 };
 
 const TLS_CODES =
@@ -334,38 +312,29 @@ const TLS_HINTS: Readonly<Record<string, string>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: NOT_TLS,
   ERR_SSL_PACKET_LENGTH_TOO_LONG: NOT_TLS,
 };
+const PRIVATE_CA = 'for a private certificate authority set NODE_EXTRA_CA_CERTS to its file';
 
-function causeOf(code: string): Cause {
-  if (TLS_CODES.test(code))
-    return {
-      class: 'tls',
-      sent: 'no',
-      text: ({ host }) => `the TLS connection to ${host} failed (${code})`,
-      hint:
-        TLS_HINTS[code] ??
-        'for a private certificate authority set NODE_EXTRA_CA_CERTS to its file',
-    };
+function failureOf(code: string): Failure {
+  if (TLS_CODES.test(code)) {
+    const text = 'the TLS connection to {host} failed ({code})';
+    return { class: 'tls', sent: 'no', text, hint: TLS_HINTS[code] ?? PRIVATE_CA };
+  }
   const other = { class: 'other', sent: 'maybe' } as const;
-  if (code.startsWith('HPE_'))
-    return {
-      ...other,
-      text: ({ host }) => `${host} does not speak HTTP`,
-      hint: 'is this the right port?',
-    };
-  return {
-    ...other,
-    text: ({ host, message }) => `the request to ${host} failed: ${cut(message, 300)}`,
-  };
+  return code.startsWith('HPE_')
+    ? { ...other, text: '{host} does not speak HTTP', hint: 'is this the right port?' }
+    : { ...other, text: 'the request to {host} failed: {message}' };
 }
 
 /** @param error of Node, or of Network, whose errors have the host of a proxy that failed itself */
 export function classifyFailure(error: unknown, url: string, timeoutMs: number): Failure {
   const { errors: [first] = [error], proxy } = error as { errors?: unknown[]; proxy?: string };
   const { code = '', syscall, message = String(error) } = first as NodeJS.ErrnoException;
-  const { text, ...cause } = CAUSES[`${syscall} ${code}`] ?? CAUSES[code] ?? causeOf(code);
+  const failure = FAILURES[`${syscall} ${code}`] ?? FAILURES[code] ?? failureOf(code);
   const host = proxy === undefined ? new URL(url).host : `the proxy ${proxy}`;
-  const failure = { ...cause, text: text({ host, code, message, seconds: timeoutMs / 1000 }) };
-  return proxy === undefined || cause.class === 'other'
-    ? failure
-    : { ...failure, hint: PROXY_HINT };
+  const values = { host, code, message: cut(message, 300), seconds: timeoutMs / 1000 };
+  const text = failure.text.replace(/\{(\w+)\}/g, (_, name: keyof typeof values) =>
+    String(values[name]),
+  );
+  const isOfProxy = proxy !== undefined && failure.class !== 'other';
+  return { ...failure, text, ...(isOfProxy && { hint: PROXY_HINT }) };
 }

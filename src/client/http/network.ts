@@ -72,9 +72,10 @@ export class Network {
       request.destroy(reason as Error);
     };
     signal.addEventListener('abort', () => end(signal.reason), { signal: over.signal });
-    const exceed = (ms: number) =>
-      end(failure('ACS_TOTAL', `did not complete its answer within ${ms / 1000} s`));
-    limit.reached(over.signal).then(exceed, () => undefined);
+    limit.reached(over.signal).then(
+      (ms) => end(failure('ACS_TOTAL', `did not complete its answer within ${ms / 1000} s`)),
+      () => undefined,
+    );
     try {
       const response = await upload(request, sending.body, limit, over);
       // Agent servers close the connection after a 500 without announcing it (interface 12).

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import { isRecord } from '../../protocol/shape.ts';
+import { member } from '../../protocol/shape.ts';
 import type { Answer, Failure } from './answer.ts';
 import type { Call } from './call.ts';
 
@@ -42,14 +42,13 @@ export class AnswerLimit {
   bytes = 0;
   readonly #partMs: number;
   readonly #clock: Clock;
-  readonly #startedAtMs: number;
-  #heldMs = 0;
+  #startMs: number;
   #heldAtMs: number | null = null;
 
   constructor(silenceMs: number, clock: Clock) {
     this.#partMs = SILENCES * silenceMs;
     this.#clock = clock;
-    this.#startedAtMs = clock.now();
+    this.#startMs = clock.now();
   }
 
   get isHeld(): boolean {
@@ -58,7 +57,7 @@ export class AnswerLimit {
 
   set isHeld(isHeld: boolean) {
     const now = this.#clock.now();
-    if (this.#heldAtMs !== null) this.#heldMs += now - this.#heldAtMs;
+    if (this.#heldAtMs !== null) this.#startMs += now - this.#heldAtMs;
     this.#heldAtMs = isHeld ? now : null;
   }
 
@@ -66,7 +65,7 @@ export class AnswerLimit {
   async reached(signal: AbortSignal): Promise<number> {
     for (;;) {
       const limitMs = this.#partMs * (1 + Math.floor(this.bytes / PART_BYTES));
-      const leftMs = this.#startedAtMs + this.#heldMs + limitMs - this.#clock.now();
+      const leftMs = this.#startMs + limitMs - this.#clock.now();
       if (leftMs <= 0 && !this.isHeld) return limitMs;
       await this.#clock.sleep(this.isHeld ? this.#partMs : leftMs, signal);
     }
@@ -133,14 +132,14 @@ export class Pace {
 const TRIES = 4;
 export const RETRY_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-function backoffMs(tries: number): number {
-  return 250 * 2 ** (tries - 1) * (0.5 + Math.random() / 2);
-}
-
 export interface Pause {
   waitMs: number;
   spreadMs: number;
   mayHaveArrived: boolean;
+}
+
+function backoffMs(tries: number): number {
+  return 250 * 2 ** (tries - 1) * (0.5 + Math.random() / 2);
 }
 
 export function pauseAfterFailure(
@@ -166,18 +165,13 @@ export async function pauseAfterAnswer(
     return mayRepeat500(elapsedMs + backoff) ? alone : null;
   }
   if (safe === 'once' ? status !== 429 : !RETRY_STATUSES.has(status)) return null;
-  if (isDailyLimit(body)) return null;
+  // Waiting for seconds does not help.
+  if (member(body, 'detail', 'code') === 'daily_conversation_limit_reached') return null;
   const waitMs = retryAfterMs(headers['retry-after'], nowMs);
   if (waitMs === null) return { ...alone, waitMs: backoff * (status === 429 ? 4 : 1) };
   // A self-hosted server counts what it refuses: clients that return together fail together.
   const spreadMs = Math.min(waitMs, 1_000) * 2 ** (tries - 1) * Math.random();
   return waitMs > LIMITS_MS.pause ? null : { ...alone, waitMs, spreadMs };
-}
-
-/** `{"detail":{"code":"daily_conversation_limit_reached",…}}`: waiting seconds does not help. */
-function isDailyLimit(body: unknown): boolean {
-  const detail = isRecord(body) ? body['detail'] : null;
-  return isRecord(detail) && detail['code'] === 'daily_conversation_limit_reached';
 }
 
 function retryAfterMs(header = '', nowMs: number): number | null {

@@ -77,23 +77,22 @@ export class Transport {
   }
 
   /** Throws AppError, DryRunStop for a write in a dry run, and the reason of the signal. */
-  async request(options: CallOptions): Promise<Answer> {
+  async request({ method = 'GET', ...options }: CallOptions): Promise<Answer> {
+    const call: Call = { method, safe: SAFE[method], ...options };
     try {
-      return await this.#request(options);
+      return await this.#request(call);
     } catch (error) {
-      const { safe = SAFE[options.method ?? 'GET'], stream } = options;
       const isGateway = isAppError(error) && error.details.status === 502;
-      if (!isGateway || safe === 'once' || stream) throw error;
+      if (!isGateway || call.safe === 'once' || call.stream) throw error;
       if (!(await this.#options.whenStarted?.())) throw error;
-      return await this.#request(options);
+      return await this.#request(call);
     }
   }
 
-  async #request({ method = 'GET', ...options }: CallOptions): Promise<Answer> {
+  async #request(call: Call): Promise<Answer> {
     const { network, mode, clock, pace, signal, restart } = this.#options;
-    const call: Call = { method, safe: SAFE[method], ...options };
     const url = buildUrl(this.baseUrl, call.path, call.query);
-    const request = { method, url: network.redaction.text(shownUrl(url)) };
+    const request = { method: call.method, url: network.redaction.text(shownUrl(url)) };
     if (mode === 'dry-run' && (call.safe !== 'read' || call.inDryRun === 'printed'))
       throw new DryRunStop([{ ...request, body: shownBody(call, network.redaction) }]);
     const firstAtMs = clock.now();
@@ -104,11 +103,7 @@ export class Transport {
       await pace.turn(signal);
       delivery.isPossible = true;
       const outcome = await this.#exchange(call, url);
-      const elapsedMs = clock.now() - firstAtMs;
-      const pause =
-        'class' in outcome
-          ? pauseAfterFailure(call, outcome, tries)
-          : await this.#pauseAfter(call, outcome, { tries, elapsedMs });
+      const pause = await this.#pauseAfter(call, outcome, tries, firstAtMs);
       if (pause === null) {
         if ('class' in outcome) throw failureError(call, outcome, request);
         const lost = isLost && ({ afterLostTry: true } as const);
@@ -123,16 +118,19 @@ export class Transport {
 
   async #pauseAfter(
     call: Call,
-    answer: Received,
-    times: { tries: number; elapsedMs: number },
+    outcome: Received | Failure,
+    tries: number,
+    firstAtMs: number,
   ): Promise<Pause | null> {
     const { pace, clock } = this.#options;
     const nowMs = clock.now();
-    pace.pauseUntil(limitResetMs(answer.headers, nowMs));
-    const pause = await pauseAfterAnswer(call, answer, { ...times, nowMs });
+    if ('class' in outcome) return pauseAfterFailure(call, outcome, tries);
+    pace.pauseUntil(limitResetMs(outcome.headers, nowMs));
+    const times = { tries, nowMs, elapsedMs: nowMs - firstAtMs };
+    const pause = await pauseAfterAnswer(call, outcome, times);
     if (pause === null) return null;
-    this.#report(`answers ${answer.status} and asks to wait`, nowMs + pause.waitMs);
-    if (answer.status === 429) pace.pauseUntil(nowMs + pause.waitMs + pause.spreadMs);
+    this.#report(`answers ${outcome.status} and asks to wait`, nowMs + pause.waitMs);
+    if (outcome.status === 429) pace.pauseUntil(nowMs + pause.waitMs + pause.spreadMs);
     return pause;
   }
 

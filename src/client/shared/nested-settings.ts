@@ -10,7 +10,7 @@ import {
   type SettingsSnapshot,
 } from '../../domain/settings.ts';
 import { setAt, valueAt } from '../../protocol/settings.ts';
-import { isRecord } from '../../protocol/shape.ts';
+import { isRecord, member } from '../../protocol/shape.ts';
 import type { Links } from './links.ts';
 import { SETTINGS_ROUTES, snapshotOf } from './settings.ts';
 
@@ -107,7 +107,7 @@ async function readSchema(links: Links, path: string, prefix: string): Promise<S
     .filter(({ name }) => !FLAT_PATHS.has(name));
 }
 
-function listIn(value: unknown, name: string): unknown[] {
-  const list = isRecord(value) ? value[name] : null;
+export function listIn(value: unknown, name: string): unknown[] {
+  const list = member(value, name);
   return Array.isArray(list) ? list : [];
 }

@@ -97,7 +97,9 @@ async function pendingV1(
     return await pendingAt(links, runningAgentOf(links, record));
   const status = record.execution_status ?? (await lastExecutionStatus(links, id));
   if (status?.toLowerCase() !== WAITING) return [];
-  return await unanswered(links, id, (query, page) => searchAppEvents(links, id, query, page));
+  return await unanswered(links, id, {
+    events: (query, page) => searchAppEvents(links, id, query, page),
+  });
 }
 
 /** Throws `conflict` where the route of V0 may delete others (interface 4.4). */
