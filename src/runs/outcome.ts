@@ -259,7 +259,7 @@ export function interruption(error: AppError, { id, status }: Conversation): App
     ...error.details,
     exitCode: error.exitCode,
     hint: nextSteps(id, status),
-    data: { reason: 'interrupted', id, ...(isKnown ? { last_status: status } : {}) },
+    data: { reason: 'interrupted', id, ...(isKnown && { last_status: status }) },
   });
 }
 

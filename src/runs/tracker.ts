@@ -83,7 +83,7 @@ class Tracker {
   private unanswered: TrackedRun | null = null;
   private readonly stop = new AbortController();
   private readonly limit: ReturnType<typeof timeLimit>;
-  private readonly over = new AppError('timeout', 'the deadline has passed');
+  private readonly deadlineError = new AppError('timeout', 'the deadline has passed');
 
   constructor(ctx: RunContext, server: Server, id: string, options: TrackOptions) {
     this.ctx = ctx;
@@ -93,7 +93,7 @@ class Tracker {
     this.isSummaryKnown = options.summary !== undefined;
     const rules: Rules = { ...options, answers: options.answer !== undefined };
     this.state = initialState(rules, options.summary ?? null, ctx.clock.now());
-    this.limit = timeLimit(ctx, options.deadlineMs - ctx.clock.now(), this.over);
+    this.limit = timeLimit(ctx, options.deadlineMs - ctx.clock.now(), this.deadlineError);
   }
 
   async run(): Promise<TrackedRun> {
@@ -106,7 +106,7 @@ class Tracker {
       await this.show(item);
       if (next.do === 'end') return next.run;
       if (next.do === 'read') this.request.make();
-      if (next.do === 'answer') this.ask(next.run);
+      if (next.do === 'answer') this.awaitAnswer(next.run);
       if (next.do === 'last-read') await this.endFollower();
       item = next.do === 'ask-sandbox' ? await this.askSandbox(next.mostMs) : await this.next();
     }
@@ -186,7 +186,7 @@ class Tracker {
       if (item.type !== 'answered' && item.type !== 'left') this.pending = null;
       return item;
     } catch (error) {
-      if (error === this.over) return { type: 'time' };
+      if (error === this.deadlineError) return { type: 'time' };
       if (this.isLate() && isPassing(error)) return { type: 'over' };
       throw error;
     }
@@ -222,7 +222,7 @@ class Tracker {
     await (this.options.onNotice ?? this.ctx.notice)(text);
   }
 
-  private ask(unanswered: TrackedRun): void {
+  private awaitAnswer(unanswered: TrackedRun): void {
     this.unanswered = unanswered;
     const { answer } = this.options;
     if (this.question !== null || answer === undefined) return;

@@ -69,7 +69,7 @@ export class AgentClient {
 
   /** Answers the actions that are pending when the request arrives. Sent once. */
   async respond(decision: ConfirmationDecision, reason: string | null): Promise<void> {
-    const body = { accept: decision === 'accept', ...(reason === null ? {} : { reason }) };
+    const body = { accept: decision === 'accept', ...(reason !== null && { reason }) };
     await this.#post('/events/respond_to_confirmation', { body });
   }
 

@@ -1,4 +1,3 @@
-/** Confirmations and runs of one conversation at its agent server. */
 import { isFailure, nullIf } from '../../base/errors.ts';
 import { pendingActionsV1, type PendingAction } from '../../domain/confirmation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';

@@ -1,4 +1,3 @@
-/** How a run stands, from the state of a conversation at its agent server (interface 7.4). */
 import {
   NO_STATUS,
   roundedUsd,
@@ -8,6 +7,7 @@ import {
 } from '../../domain/conversation.ts';
 import { isRecord, member } from '../../protocol/shape.ts';
 
+/** Interface 7.4. */
 const RUNS: Readonly<Record<string, ConversationStatus>> = {
   idle: 'idle',
   running: 'running',

@@ -3,14 +3,8 @@ import { AppError } from '../../base/errors.ts';
 import { AUTOMATION_ROUTES, blankRun } from '../../domain/automation.ts';
 import { normalId } from '../../domain/ids.ts';
 import type { Page } from '../../domain/pages.ts';
-import {
-  asList,
-  asRecord,
-  isRecord,
-  optionalNumber,
-  optionalText,
-  requiredText,
-} from '../../protocol/shape.ts';
+import { asList, asRecord, optionalNumber, optionalText } from '../../protocol/shape.ts';
+import { search } from '../backend/calls.ts';
 import { errorBy, isMissingRoute, reasonOf, type Answer } from '../http/answer.ts';
 import type { CallOptions } from '../http/call.ts';
 import type { ProbeFacts } from '../shared/features.ts';
@@ -129,16 +123,10 @@ function callsOf(links: Links, facts: Facts) {
 }
 
 /** The service stores the conversation at the end of its run; its tags have the run before. */
-async function taggedConversation({ app }: Links, runId: string): Promise<string | null> {
-  const answer = await app.request({ path: '/api/conversations/search', query: { limit: 20 } });
-  return read(answer, (body) => {
-    const subject = 'conversations';
-    const items = asList(asRecord(body, subject)['items'], subject);
-    const own = items
-      .map((item) => asRecord(item, 'conversation'))
-      .find(({ tags }) => isRecord(tags) && tags['automationrunid'] === runId);
-    return own === undefined ? null : normalId(requiredText(own, 'id', 'conversation'));
-  });
+async function taggedConversation(links: Links, runId: string): Promise<string | null> {
+  const { items } = await search(links, { pageSize: 20 }, null);
+  const own = items.find(({ tags }) => tags['automationrunid'] === runId);
+  return own === undefined ? null : normalId(own.id);
 }
 
 function isBackend({ dialects }: Facts): boolean {

@@ -1,4 +1,3 @@
-/** What the automation service answers, as records. */
 import { normalizeTime } from '../../base/text/time.ts';
 import type {
   Automation,

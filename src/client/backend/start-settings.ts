@@ -13,7 +13,6 @@ type Members = Record<string, unknown>;
 /** Members by which `--body` chooses an agent: the settings are not read then. */
 const AGENTS = ['agent', 'agent_settings', 'agent_profile_id'];
 
-/** The members of a start that the settings and the flags determine. */
 export async function startSettings(links: Links, request: NewConversation): Promise<Members> {
   const { instructions, confirm, body, model, mcp_config } = request;
   const agent = AGENTS.find((name) => name in body);

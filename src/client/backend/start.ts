@@ -95,7 +95,7 @@ function startBody(
 /** The agent reads the value of a stored secret from its server when it uses it, by this key. */
 async function storedSecrets(links: Links): Promise<Record<string, unknown>> {
   const { items } = await createBackendSecrets(links).list(null);
-  const headers = links.appKey === null ? {} : { headers: { 'X-Session-API-Key': links.appKey } };
+  const headers = links.appKey !== null && { headers: { 'X-Session-API-Key': links.appKey } };
   return Object.fromEntries(
     items.map(({ name, description }) => [
       name,

@@ -1,4 +1,3 @@
-/** What an answer, or the failure of a connection, means for its call. */
 import {
   AppError,
   type ErrorDetails,

@@ -94,13 +94,13 @@ export class Network {
     { method, headers, body, silenceMs }: Sending,
     limit: AnswerLimit,
   ): http.ClientRequest {
-    const length =
-      typeof body === 'string' || body instanceof Uint8Array
-        ? { 'content-length': String(Buffer.byteLength(body)) }
-        : {};
+    const isWhole = typeof body === 'string' || body instanceof Uint8Array;
     const request = (url.startsWith('https:') ? https : http).request(url, {
       method,
-      headers: { ...headers, ...length },
+      headers: {
+        ...headers,
+        ...(isWhole && { 'content-length': String(Buffer.byteLength(body)) }),
+      },
       agent: this.#agent(url, kind),
       timeout: silenceMs,
     });
@@ -316,9 +316,9 @@ function tunnelThrough(
     const user = `${decodeURIComponent(way.username)}:${decodeURIComponent(way.password)}`;
     const headers = {
       host: authority,
-      ...(user === ':'
-        ? {}
-        : { 'proxy-authorization': `Basic ${Buffer.from(user).toString('base64')}` }),
+      ...(user !== ':' && {
+        'proxy-authorization': `Basic ${Buffer.from(user).toString('base64')}`,
+      }),
     };
     const { request } = way.protocol === 'https:' ? https : http;
     const connecting = request({
