@@ -129,8 +129,8 @@ export async function probe(app: Transport, options: ConnectOptions): Promise<Pr
   };
 }
 
-/** Releases before are those that app servers start in sandboxes (interface 14). */
-const FIRST_BACKEND = { major: 1, minor: 28 };
+/** 1.28: releases before are those that app servers start in sandboxes (interface 14). */
+const FIRST_BACKEND = 1_028;
 
 /** Null for what is no agent server; without a dialect for one that an app server has started. */
 async function agentFacts(
@@ -177,10 +177,7 @@ function isOfSandbox(info: unknown, version: string | null): boolean {
   // The local service starts agent servers for its sandboxes alone.
   if (isRecord(info) && info['title'] === 'Agent server of the local service') return true;
   const [, major, minor] = /^(\d+)\.(\d+)/.exec(version ?? '') ?? [];
-  if (major === undefined) return false;
-  const { major: firstMajor, minor: firstMinor } = FIRST_BACKEND;
-  if (Number(major) !== firstMajor) return Number(major) < firstMajor;
-  return Number(minor) < firstMinor;
+  return major !== undefined && 1000 * Number(major) + Number(minor) < FIRST_BACKEND;
 }
 
 const BACKEND_FEATURES: readonly Feature[] = [

@@ -86,16 +86,13 @@ const PROFILES = '/api/profiles';
 
 /** A save sends the whole model. */
 export function createBackendProfiles(links: Links): Server['modelProfiles'] {
-  return createModelProfiles(links, {
-    root: PROFILES,
-    async bodyOf(choice, name) {
-      if (choice === null) {
-        const { body } = await readEncrypted(links, '/api/settings');
-        return { llm: agentSettingsOf(body)['llm'] };
-      }
-      const key = choice.api_key ?? (await encryptedKey(links, name));
-      return { llm: { ...withoutNull(choice), ...(key !== null && { api_key: key }) } };
-    },
+  return createModelProfiles(links, PROFILES, async (choice, name) => {
+    if (choice === null) {
+      const { body } = await readEncrypted(links, '/api/settings');
+      return { llm: agentSettingsOf(body)['llm'] };
+    }
+    const key = choice.api_key ?? (await encryptedKey(links, name));
+    return { llm: { ...withoutNull(choice), ...(key !== null && { api_key: key }) } };
   });
 }
 

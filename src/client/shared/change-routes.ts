@@ -87,8 +87,3 @@ export async function removeOrRead(
     throw new AppError(error.kind, `${error.message}; ${state}`, error.details);
   }
 }
-
-export function noWorktrees(): AppError {
-  const message = 'a conversation of this server has no worktree: its files are in its sandbox';
-  return new AppError('unsupported', message, { hint: 'delete the sandbox too: --with-sandbox' });
-}

@@ -40,8 +40,8 @@ export async function answerUntilTaken(
   });
   if (effect === 'visible') return;
   const [text] = (answered[0]?.text ?? '').split('\n', 1);
-  const message =
-    `the server accepted the ${noun} and did not act on it: the action still ` + `waits (${text})`;
+  const state = `the action still waits (${text})`;
+  const message = `the server accepted the ${noun} and did not act on it: ${state}`;
   const then = 'If the server cannot reject, pause the sandbox or delete the conversation';
   throw new AppError('conflict', message, {
     hint: `nothing was carried out; see the action: acs conv confirm ${id}. ${then}`,
@@ -50,9 +50,8 @@ export async function answerUntilTaken(
 }
 
 export function waitsForConfirmation(id: string): AppError {
-  const message =
-    `conversation ${id} waits for a confirmation: resuming it would execute the ` +
-    `pending action`;
+  const effect = 'resuming it would execute the pending action';
+  const message = `conversation ${id} waits for a confirmation: ${effect}`;
   return new AppError('needs-input', message, {
     hint: `see the pending action: acs conv confirm ${id}`,
     data: { id, waiting_for: 'confirmation' },

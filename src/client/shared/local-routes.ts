@@ -1,4 +1,4 @@
-/** Routes under `/local`, which only the local service has. */
+/** What only the local service has, below `/local`, and what other app servers have in its place. */
 import { AppError } from '../../base/errors.ts';
 import { asRecord, optionalNumber, optionalText, ShapeError } from '../../protocol/shape.ts';
 import { read, webUrl, type Links } from './links.ts';
@@ -27,9 +27,19 @@ export async function webPage(links: Links, id: string, url = webUrl(links, id))
   });
 }
 
-export async function storedPatch({ app }: Links, id: string): Promise<string> {
-  const answer = await app.request({
-    path: `/local/conversations/${id}/changes`,
-  });
-  return read(answer, (body) => optionalText(asRecord(body, 'changes'), 'patch', 'changes') ?? '');
+/** What conversations of V0 and of V1 have alike. */
+export function appConversations(links: Links) {
+  return {
+    async storedPatch(id: string): Promise<string> {
+      const answer = await links.app.request({ path: `/local/conversations/${id}/changes` });
+      const patch = (body: unknown) => optionalText(asRecord(body, 'changes'), 'patch', 'changes');
+      return read(answer, patch) ?? '';
+    },
+    webPage: (id: string) => webPage(links, id),
+    removeWorktree() {
+      const message = 'a conversation of this server has no worktree: its files are in its sandbox';
+      const hint = 'delete the sandbox too: --with-sandbox';
+      return Promise.reject(new AppError('unsupported', message, { hint }));
+    },
+  };
 }

@@ -27,15 +27,11 @@ function readProfiles(value: unknown): ModelProfile[] {
   });
 }
 
-export interface ProfileRoutes {
-  root: string;
-  /** What saves a choice, or the current settings for null. */
-  bodyOf(choice: ModelChoice | null, name: string): object | Promise<object>;
-}
-
+/** @param bodyOf what saves a choice, or the current settings for null */
 export function createModelProfiles(
   links: Links,
-  { root, bodyOf }: ProfileRoutes,
+  root: string,
+  bodyOf: (choice: ModelChoice | null, name: string) => object | Promise<object>,
 ): Server['modelProfiles'] {
   const send = async (method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) => {
     const presence = links.facts.features['model-profiles'];

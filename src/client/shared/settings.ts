@@ -31,10 +31,7 @@ export async function readSettingsRecord(
   links: Links,
   dialect: Dialect,
 ): Promise<JsonObject | null> {
-  const call = {
-    path: SETTINGS_ROUTES[dialect],
-    accept: [404],
-  } as const;
+  const call = { path: SETTINGS_ROUTES[dialect], accept: [404] };
   const answer = await links.app.request(call).catch(async (error: unknown) => {
     throw isAppError(error) && error.details.status === 500
       ? await settingsError(links, error)
@@ -61,14 +58,11 @@ export async function writeSettings(
     safe: 'idempotent',
     accept: [400, 422, 500],
   });
-  const { status, request } = answer;
+  const { status } = answer;
   if (status < 400) return;
   const text = serverText(answer.body) ?? `status ${status}`;
-  if (status !== 500)
-    throw new AppError('usage', `the server refuses these settings: ${text}`, { status, request });
-  throw new AppError('server', `the server did not store the settings: ${text}`, {
-    status,
-    request,
+  if (status !== 500) throw errorBy(answer, 'usage', `the server refuses these settings: ${text}`);
+  throw errorBy(answer, 'server', `the server did not store the settings: ${text}`, {
     hint: 'a value may be one that the server does not accept; see: acs settings schema',
   });
 }

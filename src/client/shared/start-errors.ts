@@ -30,14 +30,9 @@ export function refusedStart(answer: Answer, request: NewConversation): AppError
   return errorBy(answer, 'usage', `the server refuses this start: ${text}`);
 }
 
-interface KnownRefusal {
-  kind: ErrorKind;
-  about?: string;
-  hint: string;
-  data?: Record<string, unknown>;
-}
-
-const BY_CODE: Readonly<Record<string, KnownRefusal>> = {
+const BY_CODE: Readonly<
+  Record<string, { kind: ErrorKind; about?: string; hint: string; data?: Record<string, unknown> }>
+> = {
   STATUS$ERROR_LLM_AUTHENTICATION: {
     kind: 'config',
     about: 'the provider of the model refuses the key: ',

@@ -21,10 +21,7 @@ export async function listConversationsV0(
   page: string | null,
 ): Promise<Page<ConversationInfo>> {
   const query = { limit: Math.min(pageSize, 100), page_id: page };
-  const answer = await app.request({
-    path: '/api/conversations',
-    query,
-  });
+  const answer = await app.request({ path: '/api/conversations', query });
   const found = read(answer, (body) => readPage(body, 'conversations', readConversationInfo));
   for (const info of found.items) network.redaction.add(info.session_api_key);
   return found;
@@ -35,10 +32,7 @@ export async function getConversationV0(
   { app, network }: Links,
   id: string,
 ): Promise<ConversationInfo> {
-  const answer = await app.request({
-    path: pathOfV0(id),
-    accept: [404],
-  });
+  const answer = await app.request({ path: pathOfV0(id), accept: [404] });
   if (answer.status === 404 || answer.body === null) throw noConversation(id);
   const info = read(answer, readConversationInfo);
   network.redaction.add(info.session_api_key);

@@ -20,8 +20,7 @@ import type {
   IdOrRecord,
   WorkspaceDiff,
 } from '../shared/server.ts';
-import { noWorktrees } from '../shared/change-routes.ts';
-import { storedPatch, webPage } from '../shared/local-routes.ts';
+import { appConversations } from '../shared/local-routes.ts';
 import { answerV0, checkAnswerV0, pendingV0, runV0, sendV0 } from './answers.ts';
 import {
   eventPagesV0,
@@ -50,6 +49,7 @@ export function createConversationsV0(links: Links, list: Conversations['list'])
     return toConversationV0(links, info, await readNews(links, info));
   };
   return {
+    ...appConversations(links),
     start: (request, options) => startV0(links, request, options),
     findStart: (sent) => findStartV0(sent, get),
     list,
@@ -96,9 +96,6 @@ export function createConversationsV0(links: Links, list: Conversations['list'])
       return (await changes()).map(({ path }) => ({ path, added: null, removed: null }));
     },
     folder: () => Promise.resolve(null),
-    storedPatch: (id) => storedPatch(links, id),
-    removeWorktree: () => Promise.reject(noWorktrees()),
-    webPage: (id) => webPage(links, id),
   };
 }
 

@@ -30,8 +30,7 @@ export async function* startV0(
     const news = await reader.read(info);
     const conversation = toConversationV0(links, info, news);
     if (options.until === 'accepted') return conversation;
-    if (isBeforeStart(info, reader.next ?? 0) || conversation.status === 'starting')
-      return undefined;
+    if (isBeforeStart(info, reader.next) || conversation.status === 'starting') return undefined;
     if (isStopped(info) || conversation.status === 'failed' || request.repository === null)
       return conversation;
     // The agent has a state once the repository is cloned.

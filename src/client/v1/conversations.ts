@@ -10,8 +10,7 @@ import { refuseNeighbours } from './quirks/deleted-neighbours.ts';
 import { createCopyNotices, untilCopied } from './quirks/late-copy.ts';
 import { renameV1 } from './quirks/replaced-title.ts';
 import type { Adapter, RemovalScope } from '../shared/server.ts';
-import { noWorktrees } from '../shared/change-routes.ts';
-import { storedPatch, webPage } from '../shared/local-routes.ts';
+import { appConversations } from '../shared/local-routes.ts';
 import { agentOf, runningAgentOf } from './agent.ts';
 import {
   CONVERSATIONS,
@@ -39,6 +38,7 @@ export function createConversationsV1(
   const copy = createCopyNotices(links);
   return {
     ...finding,
+    ...appConversations(links),
     start: (request, options) => startV1(links, request, options),
     findStart: (sent) => findStart(links, sent),
     async getComplete(id) {
@@ -81,9 +81,6 @@ export function createConversationsV1(
     diff: (id, options) => diffV1(links, id, options),
     changedFiles: (of) => changedFilesV1(links, of),
     folder: (id) => folderV1(links, id),
-    storedPatch: (id) => storedPatch(links, id),
-    removeWorktree: () => Promise.reject(noWorktrees()),
-    webPage: (id) => webPage(links, id),
   };
 }
 

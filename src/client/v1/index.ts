@@ -1,6 +1,5 @@
 /** What lists and looks up conversations is loaded at once, everything else at the first call. */
-import { isRecord } from '../../protocol/shape.ts';
-import { withoutNull } from '../../protocol/shape.ts';
+import { isRecord, withoutNull } from '../../protocol/shape.ts';
 import { deferred } from '../shared/compose.ts';
 import type { Links } from '../shared/links.ts';
 import type { Adapter } from '../shared/server.ts';
@@ -51,13 +50,11 @@ export function createV1(links: Links): Adapter {
     git: deferred(async () => (await import('../git/index.ts')).createGit(links)),
     modelProfiles: deferred(async () => {
       const { createModelProfiles } = await import('../shared/model-profiles.ts');
-      return createModelProfiles(links, {
-        root: '/api/v1/settings/profiles',
-        bodyOf: (choice) =>
-          choice === null
-            ? {}
-            : { llm: withoutNull(choice), preserve_existing_api_key: choice.api_key === null },
-      });
+      return createModelProfiles(links, '/api/v1/settings/profiles', (choice) =>
+        choice === null
+          ? {}
+          : { llm: withoutNull(choice), preserve_existing_api_key: choice.api_key === null },
+      );
     }),
   };
 }

@@ -115,10 +115,12 @@ async function findTask(
     if (isOwn(task)) return task;
   const record = id === null ? null : await find(links, CONVERSATIONS, id);
   if (id === null || record === null) return undefined;
-  const ready = { id, status: 'READY', app_conversation_id: id, sandbox_id: record.sandbox_id };
   return {
-    ...ready,
+    id,
+    status: 'READY',
     detail: null,
+    app_conversation_id: id,
+    sandbox_id: record.sandbox_id,
     created_at: null,
     updated_at: null,
     request: { conversation_id: id },

@@ -10,12 +10,11 @@
  *           more where HEAD is not at its branch; 1 more where there is no .git
  * Remove:   when servers with V0 are no longer supported
  */
-import { AppError } from '../../../base/errors.ts';
 import { isRecord } from '../../../protocol/shape.ts';
 import type { ConversationInfo } from '../../../protocol/v0/records.ts';
 import { normalId } from '../../../domain/ids.ts';
 import type { Query } from '../../http/address.ts';
-import { reasonOf, type Answer } from '../../http/answer.ts';
+import { errorBy, reasonOf, type Answer } from '../../http/answer.ts';
 import type { Links } from '../../shared/links.ts';
 import { repositoryName } from '../../v1/quirks/repository-folder.ts';
 import { ignoredBranch, notCloned } from '../../shared/start-errors.ts';
@@ -80,9 +79,9 @@ function readV0(
 /** Null for a missing file of the workspace, which is 500 or 404. */
 async function fileV0(links: Links, info: ConversationInfo, file: string): Promise<string | null> {
   const answer = await readV0(links, info, 'select-file', { file });
-  const { status, body, request } = answer;
+  const { status, body } = answer;
   if (status === 200 && isRecord(body) && typeof body['code'] === 'string') return body['code'];
   const reason = reasonOf(answer);
   if (/^error opening file:[^]*file not found/i.test(reason)) return null;
-  throw new AppError('server', `the workspace cannot be read: ${reason}`, { status, request });
+  throw errorBy(answer, 'server', `the workspace cannot be read: ${reason}`);
 }
