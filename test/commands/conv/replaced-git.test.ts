@@ -23,7 +23,6 @@ const CHANGED = 'README.md\tmodified\t1\t0\nnew.txt\tadded\t1\t0\n';
 
 /** Each after the change, in the folder of the clone. */
 const REPLACED: Record<string, string> = {
-  'is removed': 'rm -rf .git',
   'is made anew, with everything in one commit':
     'rm -rf .git; git init -q; git add -A; git commit -qm all',
   'gets a first commit without parents':
@@ -40,17 +39,24 @@ const REPLACED: Record<string, string> = {
     'git update-index --assume-unchanged README.md; echo "*" > .git/info/exclude',
 };
 const DELETED = 'README.md\tdeleted\t0\t1\n';
+/** In the same folder, in place of the change. */
 const GONE: Record<string, string> = {
-  'is moved': 'cd ..; mv source moved',
   'is removed': 'rm -rf "$PWD"',
+  'is moved': 'mv "$PWD" ../moved',
 };
 
 describeEachSpec('in a sandbox with the spec %s', (spec) => {
-  const at = useWorld({ spec: spec === 'process' ? spec : 'bubblewrap', noun: 'conv' });
+  const at = useWorld({
+    spec: spec === 'process' ? spec : 'bubblewrap',
+    noun: 'conv',
+    oneSandbox: true,
+  });
   let source: string;
   beforeAll(async () => {
     source = await makeRepository(path.join(at.dir, 'source'));
   });
+
+  const inShared = (): string[] => ['--sandbox', at.world.sandbox ?? ''];
 
   /** A run of one command, which has to end as finished. */
   async function ran(command: string, ...flags: string[]): Promise<ConversationJson> {
@@ -61,14 +67,15 @@ describeEachSpec('in a sandbox with the spec %s', (spec) => {
     );
   }
 
-  describe.each(['v1', 'v0'])('a run over %s whose repository', (dialect) => {
-    // The base is made and read by the same code in both specs and over both dialects.
-    const isAll = spec === 'process' && dialect === 'v1';
-    const cases = Object.entries(REPLACED).filter((_, index) => isAll || index < 2);
-    it.each(cases)(
-      '%s has finished, and its diff is against the commit of the start',
-      async (_, command) => {
-        const { id } = await ran(`${CHANGE}; ${command}`, '--api', dialect);
+  // The workspace is read alike in both specs, by the commands over V1 and by the service over V0 and
+  // before a pause.
+  describe.each(spec === 'process' ? ['v1', 'v0'] : ['v1'])(
+    'a run over %s whose repository',
+    (dialect) => {
+      const flags = () => ['--api', dialect, ...(dialect === 'v1' ? inShared() : [])];
+
+      it('is removed has finished with the same changes in a diff, a pull and an export', async () => {
+        const { id } = await ran(`${CHANGE}; rm -rf .git`, ...flags());
         await at.ends(`diff ${id} --stat`, { out: CHANGED });
         const checkout = path.join(at.dir, `checkout-${id}`);
         await git(source, 'clone', '-q', source, checkout);
@@ -76,31 +83,62 @@ describeEachSpec('in a sandbox with the spec %s', (spec) => {
         expect(await git(checkout, 'status', '--short')).toBe('M README.md\n?? new.txt');
         expect(readFileSync(path.join(checkout, 'README.md'), 'utf8')).toBe('hello\nmore\n');
         await at.ends(`export ${id} --as md`, { out: /2 files, \+2 -0/ });
-      },
-    );
+      });
 
-    it.each(Object.entries(GONE))(
-      '%s altogether has finished, and every file is deleted',
-      async (_, command) => {
-        const { id } = await ran(command, '--api', dialect);
-        await at.ends(`diff ${id} --stat`, { out: DELETED });
-      },
-    );
+      // The base is made and read by the same code in both specs and over both dialects. A pull and
+      // an export read the diff as `diff` does.
+      const isAll = spec === 'process' && dialect === 'v1';
+      const cases = Object.entries(REPLACED).filter((_, index) => isAll || index < 1);
+      it.each(cases)(
+        '%s has finished, and its diff is against the commit of the start',
+        async (_, command) => {
+          const { id } = await ran(`${CHANGE}; ${command}`, ...flags());
+          await at.ends(`diff ${id} --stat`, { out: CHANGED });
+        },
+      );
 
-    it('is left alone has its changes in an export while the sandbox is paused, which stays paused', async () => {
-      const { id } = await ran(CHANGE, '--api', dialect);
-      await putToSleep(at, id);
-      for (const form of ['md', 'html']) {
-        const { out } = await at.ends(`export ${id} --as ${form}`, {
-          err: '',
-          hides: /reconstructed|No changed file/,
-        });
-        expect(out).toContain('+more');
-      }
-      await at.ends(`show ${id} --json`, { out: { sandbox_status: 'paused' } });
-      await at.ends(`diff ${id}`, { code: 6, err: '--resume' });
-    });
+      it.each(Object.entries(GONE).filter((_, index) => isAll || index < 1))(
+        '%s altogether has finished, and every file is deleted',
+        async (_, command) => {
+          const { id } = await ran(command, ...flags());
+          await at.ends(`diff ${id} --stat`, { out: DELETED });
+        },
+      );
+
+      it('is left alone has its changes in an export while the sandbox is paused, which stays paused', async () => {
+        const { id } = await ran(CHANGE, '--api', dialect);
+        await putToSleep(at, id);
+        for (const form of ['md', 'html']) {
+          const { out } = await at.ends(`export ${id} --as ${form}`, {
+            err: '',
+            hides: /reconstructed|No changed file/,
+          });
+          expect(out).toContain('+more');
+        }
+        await at.ends(`show ${id} --json`, { out: { sandbox_status: 'paused' } });
+        await at.ends(`diff ${id}`, { code: 6, err: '--resume' });
+      });
+    },
+  );
+
+  it('a second clone in the sandbox has a base of its own', async () => {
+    const first = await ran(`${CHANGE}; rm -rf "$PWD"`, ...inShared());
+    const second = await ran('rm -rf .git; echo other > other.txt', ...inShared());
+    await at.ends(`diff ${first.id} --stat`, { out: DELETED });
+    await at.ends(`diff ${second.id} --stat`, { out: 'other.txt\tadded\t1\t0\n' });
   });
+
+  if (spec === 'bubblewrap') {
+    it('the agent can read the copy of the commit, and cannot write to it', async () => {
+      const { id } = await ran(
+        'cd "/run/acs/bases/${PWD##*/}.git" && git cat-file -t HEAD >"$OLDPWD/type"; rm -rf HEAD ' +
+          'objects; echo x > HEAD; git update-ref HEAD HEAD~0 -d; rm -rf "$OLDPWD/.git"',
+        ...inShared(),
+      );
+      await at.ends(`diff ${id} --stat`, { out: 'type\tadded\t1\t0\n' });
+    });
+    return;
+  }
 
   it('the base of a diff is the commit that was cloned, though the agent has pushed its own', async () => {
     const bare = path.join(at.dir, 'bare.git');
@@ -133,25 +171,5 @@ describeEachSpec('in a sandbox with the spec %s', (spec) => {
     await at.ends(`diff ${id} --name-only`, { out: '.gitignore\nREADME.md\nnew.log\n' });
     await putToSleep(at, id);
     await at.ends(`export ${id} --as md`, { err: '', out: /3 files/ });
-  });
-
-  it('a second clone in the sandbox has a base of its own', async () => {
-    const first = await ran(`${CHANGE}; rm -rf "$PWD"`);
-    const second = await ran(
-      'rm -rf .git; echo other > other.txt',
-      '--sandbox',
-      first.sandbox_id ?? '',
-    );
-    await at.ends(`diff ${first.id} --stat`, { out: DELETED });
-    await at.ends(`diff ${second.id} --stat`, { out: 'other.txt\tadded\t1\t0\n' });
-  });
-
-  if (spec === 'process') return;
-  it('the agent can read the copy of the commit, and cannot write to it', async () => {
-    const { id } = await ran(
-      'cd /run/acs/bases/source.git && git cat-file -t HEAD >"$OLDPWD/type"; rm -rf HEAD ' +
-        'objects; echo x > HEAD; git update-ref HEAD HEAD~0 -d; rm -rf "$OLDPWD/.git"',
-    );
-    await at.ends(`diff ${id} --stat`, { out: 'type\tadded\t1\t0\n' });
   });
 });
