@@ -5,10 +5,9 @@ import Database from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ConversationNotice } from '../../../src/service/base/worker-protocol.ts';
 import { openEventLog } from '../../../src/service/storage/event-log.ts';
-import { openConversation } from './support/open-conversation.ts';
 import { hasBubblewrap } from '../../support/bubblewrap.ts';
 import type { StoredEvent } from '../../../src/service/storage/conversation-state.ts';
-import { sandboxOfTest } from './support/shared-sandboxes.ts';
+import { openConversation, sandboxOfTest } from './support/shared-sandboxes.ts';
 import { ID, outline, outputs, step } from './support/worker.ts';
 
 const sandbox = sandboxOfTest();

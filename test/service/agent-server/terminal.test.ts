@@ -6,8 +6,7 @@ import { RunLoop } from '../../../src/service/agent-server/run-loop.ts';
 import { Terminal } from '../../../src/service/agent-server/terminal.ts';
 import { Tools } from '../../../src/service/agent-server/tools.ts';
 import type { Step } from '../../../src/service/base/steps.ts';
-import { openConversation } from './support/open-conversation.ts';
-import { usePlainSandbox } from './support/shared-sandboxes.ts';
+import { openConversation, usePlainSandbox } from './support/shared-sandboxes.ts';
 import { until } from './support/worker.ts';
 
 const plain = usePlainSandbox();

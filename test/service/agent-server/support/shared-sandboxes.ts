@@ -14,7 +14,11 @@ import {
   type TestWorker,
   type WorkerOptions,
 } from './worker.ts';
+import { Conversation } from '../../../../src/service/agent-server/conversation.ts';
+import type { ConversationNotice } from '../../../../src/service/base/worker-protocol.ts';
 import { Sandbox } from '../../../../src/service/isolation/sandbox.ts';
+import { noMetrics } from '../../../../src/service/storage/conversation-state.ts';
+import { type EventLog, openEventLog } from '../../../../src/service/storage/event-log.ts';
 
 type Shown = Pick<Answer, 'status' | 'body'>;
 
@@ -54,14 +58,15 @@ export function useSharedWorker(steps: unknown[]): SharedWorker {
  * conversation is deleted, and what is in the workspace: for tests that need a sandbox without
  * either, and leave no other traces.
  * @param set called with the worker before the tests
+ * @param options a function where they are known only in `beforeAll`
  */
 export function useEmptiedWorker(
   set: (worker: OwnWorker) => void,
-  options: WorkerOptions = {},
+  options: WorkerOptions | (() => WorkerOptions) = {},
 ): void {
   let worker: OwnWorker;
   beforeAll(async () => {
-    worker = await startOwnWorker(options);
+    worker = await startOwnWorker(typeof options === 'function' ? options() : options);
     set(worker);
   });
   afterEach(async () => {
@@ -140,4 +145,30 @@ export function usePlainSandbox(): {
     another: () => another('another'),
     folder: () => mkdtempSync(path.join(dir, 'workspaces', 'one', 'test-')),
   };
+}
+
+/** A conversation in a folder, without a worker. Its run is in progress. */
+export function openConversation(
+  dir: string,
+  log: EventLog = openEventLog(path.join(dir, 'a.db')),
+  notify: (notice: ConversationNotice) => void = () => undefined,
+): Conversation {
+  const state = {
+    conversation_id: 'a'.repeat(32),
+    execution_status: 'running',
+    title: null,
+    created_at: '2026-01-01T00:00:00.000000Z',
+    updated_at: '2026-01-01T00:00:00.000000Z',
+    working_dir: dir,
+    max_iterations: 10,
+    confirmation_policy: { kind: 'NeverConfirm' },
+    security_analyzer: null,
+    model: 'replay',
+    metrics: noMetrics('replay'),
+    last_user_message_id: null,
+    steps_done: 0,
+    pending_action_id: null,
+    tags: {},
+  } as const;
+  return new Conversation(state, log, () => 1_800_000_000_000_000, notify);
 }

@@ -12,14 +12,23 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ScriptedModel, startModel } from '../../../genuine/model.ts';
 import { hasBubblewrap } from '../../../support/bubblewrap.ts';
 import { startFake, type Asked, type FakeServer, type Reply } from '../../../support/server.ts';
-import { sandboxOfTest } from '../../agent-server/support/shared-sandboxes.ts';
-import { ID, KEY, processesOf, type TestWorker, until } from '../../agent-server/support/worker.ts';
+import { sandboxOfTest, useEmptiedWorker } from '../../agent-server/support/shared-sandboxes.ts';
+import {
+  ID,
+  KEY,
+  type OwnWorker,
+  processesOf,
+  type TestWorker,
+  until,
+} from '../../agent-server/support/worker.ts';
 import { createServer, PICTURE } from './server.ts';
 
 const MODEL_KEY = 'sk-key-of-the-model';
 const JSON_TYPE = { 'content-type': 'application/json' };
 const TOKEN = 'token-of-the-mcp-server';
 const sandbox = sandboxOfTest();
+let worker: OwnWorker;
+useEmptiedWorker((started) => (worker = started));
 let model: ScriptedModel;
 let program: string;
 let web: FakeServer;
@@ -82,7 +91,8 @@ function answerWeb({ method, path: route, query, headers, body }: Asked): Reply 
 
 /** A server in the sandbox with these tools. */
 function inSandbox(...tools: string[]) {
-  writeFileSync(path.join(sandbox.place.workspace, 'server.cjs'), program);
+  for (const { workspace } of [worker.place, sandbox.place])
+    writeFileSync(path.join(workspace, 'server.cjs'), program);
   return { command: 'node', args: ['server.cjs', '--stdio', ...tools] };
 }
 
@@ -158,10 +168,10 @@ it.each([
     }),
   ],
 ])('a model calls a tool of an MCP server: %s', async (_name, config) => {
-  const worker = await sandbox.start(hasBubblewrap ? { spec: 'bubblewrap-offline' } : {});
-  await start(worker, config(), [`echo {"words":"the words","security_risk":"LOW"}`]);
-  await worker.untilStatus('finished');
-  const events = await worker.events();
+  const offline = await sandbox.start(hasBubblewrap ? { spec: 'bubblewrap-offline' } : {});
+  await start(offline, config(), [`echo {"words":"the words","security_risk":"LOW"}`]);
+  await offline.untilStatus('finished');
+  const events = await offline.events();
   const [action, observation] = events.filter((event) => event['tool_name'] === 'echo');
   expect(action).toMatchObject({
     action: { data: { words: 'the words' }, kind: 'MCPToolAction' },
@@ -177,7 +187,7 @@ it.each([
     tool_name: 'echo',
     kind: 'MCPToolObservation',
   });
-  expect(await notices(worker)).toEqual([]);
+  expect(await notices(offline)).toEqual([]);
   const { properties, required } =
     model.offered.find((tool) => tool.function.name === 'echo')?.function.parameters ?? {};
   expect(Object.keys(properties ?? {})).toEqual(['words', 'security_risk']);
@@ -185,7 +195,6 @@ it.each([
 });
 
 it('the result of a tool reaches the model as text and images of bounded length', async () => {
-  const worker = await sandbox.start();
   const tools = ['picture', 'page', 'sound', 'fail', 'refuse', 'long', 'rows'];
   await start(worker, { docs: inSandbox(...tools) }, [...tools, 'think null', 'page null']);
   await worker.untilStatus('finished');
@@ -229,8 +238,7 @@ const begin = () => {
 begin();`;
 
 it('the tools of a server that starts late join a later step, and null is an empty result', async () => {
-  const worker = await sandbox.start();
-  writeFileSync(path.join(sandbox.place.workspace, 'late.cjs'), LATE);
+  writeFileSync(path.join(worker.place.workspace, 'late.cjs'), LATE);
   await start(worker, { docs: { command: 'node', args: ['late.cjs'] } }, [
     'terminal {"command":"touch go"}',
     'terminal {"command":"until [ -e listed ]; do sleep 0.02; done"}',
@@ -244,7 +252,6 @@ it('the tools of a server that starts late join a later step, and null is an emp
 });
 
 it('a tool whose definition is not valid is named, and the others of its server are offered', async () => {
-  const worker = await sandbox.start();
   const calls = ['rated {"security_risk":"of its own"}'];
   await start(worker, { docs: inSandbox('odd', 'rated') }, calls);
   await worker.untilStatus('finished');
@@ -255,7 +262,6 @@ it('a tool whose definition is not valid is named, and the others of its server 
 });
 
 it('a tool whose name is not allowed, or taken, is offered with an allowed one', async () => {
-  const worker = await sandbox.start();
   const long = 'n'.repeat(70);
   const one = inSandbox('echo', 'terminal', 'get.page/now', long);
   await start(worker, { one, 'two.0': inSandbox('echo', `${long}2`) }, [
@@ -275,7 +281,6 @@ it('a tool whose name is not allowed, or taken, is offered with an allowed one',
 });
 
 it('servers that cannot be used are named once, and the run continues with the others', async () => {
-  const worker = await sandbox.start();
   const servers = {
     absent: [
       { command: 'no-such-program' },
@@ -330,7 +335,6 @@ it('servers that cannot be used are named once, and the run continues with the o
 });
 
 it('a server that has ended, by itself or with the sandbox, is started again by the next call', async () => {
-  const worker = await sandbox.start();
   const echo = (words: string): string => `echo ${JSON.stringify({ words })}`;
   const calls = [
     echo('one'),
@@ -368,7 +372,7 @@ it('a call that awaits approval is made after a crash of the worker', async () =
 
 /** The programs of the sandbox that are servers. */
 function running(): number[] {
-  return processesOf(sandbox.place).filter((pid) => {
+  return processesOf(worker.place).filter((pid) => {
     try {
       return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--stdio');
     } catch {
@@ -380,19 +384,16 @@ function running(): number[] {
 it.each([
   [
     'an interruption of a call',
-    'hang',
     (worker: TestWorker) => worker.call('POST', `/api/conversations/${ID}/interrupt`),
   ],
   [
     'the deletion of the conversation',
-    'echo',
     (worker: TestWorker) => worker.call('DELETE', `/api/conversations/${ID}`),
   ],
-])('%s ends the program of the server', async (_name, tool, end) => {
-  const worker = await sandbox.start();
-  await start(worker, { docs: inSandbox('echo', 'hang') }, [`${tool} {"words":"it was called"}`]);
+])('%s ends the program of the server', async (_name, end) => {
+  await start(worker, { docs: inSandbox('hang') }, ['hang {"words":"it was called"}']);
   await until('the call', async () =>
-    (await worker.events()).some((event) => event['tool_name'] === tool),
+    (await worker.events()).some((event) => event['tool_name'] === 'hang'),
   );
   expect(running()).not.toEqual([]);
   expect((await end(worker)).status).toBe(200);
@@ -400,7 +401,6 @@ it.each([
 });
 
 it('half of a surrogate pair and U+0000 in a result become U+FFFD, and an ordinary word in a header stays', async () => {
-  const worker = await sandbox.start();
   const headers = { Authorization: `Bearer ${TOKEN}`, 'X-Team': 'test' };
   const calls = ['echo {"words":"the latest a\\ud83d\\u0000b"}'];
   await start(worker, { web: { url: `${web.url}/mcp`, headers } }, calls);
@@ -412,7 +412,6 @@ const answer = (worker: TestWorker, accept: boolean) =>
   worker.call('POST', `/api/conversations/${ID}/events/respond_to_confirmation`, { accept });
 
 it('the program of a server runs on while an action awaits approval, and ends with the run', async () => {
-  const worker = await sandbox.start();
   const confirmation_policy = { kind: 'AlwaysConfirm' };
   await start(worker, { docs: inSandbox('count') }, ['count', 'count'], { confirmation_policy });
   await worker.untilStatus('waiting_for_confirmation');
@@ -429,7 +428,6 @@ it('the program of a server runs on while an action awaits approval, and ends wi
 });
 
 it('the program of a server starts when the one of the run before has ended', async () => {
-  const worker = await sandbox.start();
   await start(worker, { docs: inSandbox('lock') }, ['lock']);
   await worker.untilStatus('finished');
   const content = [{ type: 'text', text: 'CALL\nlock' }];
@@ -443,7 +441,6 @@ it('the program of a server starts when the one of the run before has ended', as
 });
 
 it('a rejection, which ends the run, ends the program of a server', async () => {
-  const worker = await sandbox.start();
   await start(worker, { docs: inSandbox('echo') }, ['echo'], {
     confirmation_policy: { kind: 'AlwaysConfirm' },
   });
@@ -464,7 +461,6 @@ it.each([
 ])(
   'a server that sends %s without end outside of calls is ended and named',
   async (_name, tool, server) => {
-    const worker = await sandbox.start();
     const wait = { command: 'until [ -e named ]; do sleep 0.1; done' };
     const calls = [tool, `terminal ${JSON.stringify(wait)}`, 'echo {"words":"started again"}'];
     await start(worker, { docs: server() }, calls);
@@ -473,14 +469,13 @@ it.each([
       'The MCP server docs was ended: it sent more than 10 MiB without a call.',
     ]);
     await until('the end of the program', () => running().length === 0);
-    writeFileSync(path.join(sandbox.place.workspace, 'named'), '');
+    writeFileSync(path.join(worker.place.workspace, 'named'), '');
     await worker.untilStatus('finished');
     expect((await shown(worker)).at(-1)).toEqual(["[Tool 'echo' executed.]", 'started again']);
   },
 );
 
 it('no key and no secret of a server is in its program, an event or an answer', async () => {
-  const worker = await sandbox.start();
   const secrets = {
     header: TOKEN,
     other: 'other-secret-header',

@@ -7,10 +7,17 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ScriptedModel, startModel } from '../../../genuine/model.ts';
 import type { StoredEvent } from '../../../../src/service/storage/conversation-state.ts';
-import { sandboxOfTest } from '../../agent-server/support/shared-sandboxes.ts';
-import { ID, type TestWorker } from '../../agent-server/support/worker.ts';
+import { sandboxOfTest, useEmptiedWorker } from '../../agent-server/support/shared-sandboxes.ts';
+import {
+  ID,
+  type OwnWorker,
+  readIfThere,
+  type TestWorker,
+} from '../../agent-server/support/worker.ts';
 
 const sandbox = sandboxOfTest();
+let worker: OwnWorker;
+useEmptiedWorker((started) => (worker = started));
 let model: ScriptedModel;
 beforeAll(async () => {
   model = await startModel('/nowhere');
@@ -38,7 +45,6 @@ function outline(events: StoredEvent[]): string[] {
 }
 
 it('a model works with the terminal, finishes, and its use is counted', async () => {
-  const worker = await sandbox.start();
   await start(worker, 'WORK', {
     agent: {
       llm: {
@@ -57,7 +63,7 @@ it('a model works with the terminal, finishes, and its use is counted', async ()
   expect(events.map((event) => event['tool_name']).filter(Boolean)).toEqual(
     ['terminal', 'terminal', 'finish'].flatMap((name) => [name, name]),
   );
-  expect(content('hello.txt')).toBe('hello from the agent\n');
+  expect(readIfThere(worker, 'hello.txt')).toBe('hello from the agent\n');
   const { body } = await worker.call('GET', `/api/conversations/${ID}`);
   expect(body).toMatchObject({
     stats: {
@@ -72,7 +78,6 @@ it('a model works with the terminal, finishes, and its use is counted', async ()
 });
 
 it('the key of a model is in no event and no answer, and without a price the cost is a number that is marked as unknown', async () => {
-  const worker = await sandbox.start();
   const llm = { model: 'openai/of-no-table', api_key: KEY, base_url: model.url, num_retries: 0 };
   await start(worker, `WORK ${KEY}`, { agent: { llm } });
   await worker.untilStatus('finished');
@@ -117,7 +122,6 @@ it('an action that awaits approval is executed after a crash and an approval', a
 });
 
 it('a model that repeats itself ends the run as stuck', async () => {
-  const worker = await sandbox.start();
   await start(worker, 'LOOP');
   await worker.untilStatus('stuck');
   expect(outline(await worker.events()).filter((kind) => kind === 'ActionEvent')).toHaveLength(4);
@@ -133,7 +137,6 @@ it('a sandbox without isolation whose spec was not named runs a replay and refus
 });
 
 it('an agent has the tools that its client names, besides think and finish', async () => {
-  const worker = await sandbox.start();
   const llm = { model: 'openai/gpt-4o', base_url: model.url, num_retries: 0 };
   await start(worker, 'WORK', {
     agent: { llm, tools: [{ name: 'FileEditorTool' }, { name: 'browser_tool_set' }] },
@@ -142,5 +145,5 @@ it('an agent has the tools that its client names, besides think and finish', asy
   const [prompt] = await worker.events();
   const titles = (prompt?.['tools'] as { title: string }[]).map(({ title }) => title);
   expect(titles).toEqual(['file_editor', 'think', 'finish']);
-  expect(existsSync(path.join(sandbox.place.workspace, 'hello.txt'))).toBe(false);
+  expect(readIfThere(worker, 'hello.txt')).toBe(null);
 });

@@ -1,8 +1,8 @@
 /** What endpoints get. A proxy leads each host to the endpoint of the test. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startProxy, type ProxyServer } from '../../../support/server.ts';
-import { sandboxOfTest } from '../../agent-server/support/shared-sandboxes.ts';
-import { ID } from '../../agent-server/support/worker.ts';
+import { useEmptiedWorker } from '../../agent-server/support/shared-sandboxes.ts';
+import type { OwnWorker } from '../../agent-server/support/worker.ts';
 import {
   type Asked,
   call,
@@ -15,7 +15,7 @@ import {
   useEndpoint,
 } from './endpoint.ts';
 
-const sandbox = sandboxOfTest();
+let worker: OwnWorker;
 const endpoint = useEndpoint({
   '/api/ps': {},
   '/api/show': {},
@@ -25,17 +25,19 @@ beforeAll(async () => {
   proxy = await startProxy({ to: () => endpoint.url });
 });
 afterAll(() => proxy.close());
+useEmptiedWorker(
+  (started) => (worker = started),
+  () => ({ env: { HTTP_PROXY: proxy.url, NO_PROXY: '' } }),
+);
 
 /** The bodies of the calls in a run with this model. */
 async function callsOf(
   llm: object,
   ...replies: Reply[]
 ): Promise<(Asked & Record<string, unknown>)[]> {
-  const worker = await sandbox.start({ env: { HTTP_PROXY: proxy.url, NO_PROXY: '' } });
   endpoint.reply(...replies);
   await worker.startConversation(null, { agent: endpoint.agent(llm) });
   await worker.untilStatus('finished');
-  await worker.call('DELETE', `/api/conversations/${ID}`);
   return endpoint.asked as (Asked & Record<string, unknown>)[];
 }
 
