@@ -18,7 +18,7 @@ import { git, shell } from '../../support/patch-matrix.ts';
 import { useWorld } from '../../support/use-world.ts';
 import { finish, replayFile, run } from './support.ts';
 
-const at = useWorld({ spec: 'process', api: 'v1' });
+const at = useWorld({ spec: 'process', api: 'v1', oneSandbox: true });
 const inDir = (name: string) => path.join(at.dir, name);
 const IDENTITY = '[user]\n\tname = Test\n\temail = test@example.com\n';
 
@@ -139,6 +139,7 @@ function addSubmodule(repository: string, from: string): void {
 async function ranOn(repository: string, command: string): Promise<string> {
   const replay = await replayFile(at, 'replay.json', [run(command), finish('Größer.')]);
   const start = ['conv', 'new', '--repo', repository, '--replay', replay, '--wait'];
+  start.push('--sandbox', at.world.sandbox ?? '');
   return (await at.json<{ id: string }>(start)).id;
 }
 

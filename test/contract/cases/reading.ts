@@ -5,7 +5,6 @@ import {
   endedRun,
   errorOf,
   expectCode,
-  finished,
   inEachDialect,
   json,
   newest,
@@ -226,7 +225,7 @@ async function listed(target: Target, route: string, limit: number): Promise<str
 
 async function readsAllPages(target: Target, dialect: Dialect): Promise<void> {
   await endedRun(target, dialect, 'QUICK');
-  await finished(target, dialect);
+  await endedRun(target, dialect, 'WORK');
   const route = ['api', 'GET', LIST_PATHS[dialect]];
   // A few pages: V0 of 1.6.0 lists conversations again on most pages of one.
   const count = (await listed(target, LIST_PATHS[dialect], 100)).length;
@@ -293,7 +292,7 @@ export const OPENING: ContractCase[] = [
   ...inEachDialect(
     'open: prints the address of the page alone, with no key in it',
     async (target, dialect) => {
-      const id = await finished(target, dialect);
+      const id = await endedRun(target, dialect, 'QUICK');
       if (!(await makesLinks(target)) && (await show(target, id)).url === null) {
         expectCode(await target.acs('conv', 'open', id), 12);
         return 'unsupported';

@@ -55,8 +55,11 @@ function makeRepository(name: string): string {
   return folder;
 }
 
-beforeAll(() => {
+/** The sandbox of the clones whose place does not matter. */
+let shared: { sandbox_id: string | null };
+beforeAll(async () => {
   source = makeRepository('source');
+  shared = { sandbox_id: (await start({})).sandbox_id };
 });
 
 const start = (body: object): Promise<Task> => startedTask(app, { replay_json: 'demo', ...body });
@@ -156,7 +159,7 @@ describe('a repository', () => {
 
   it('shares no writable file with its source', async () => {
     const objects = path.join(
-      await checkoutOf(await start({ selected_repository: `file://${source}` })),
+      await checkoutOf(await start({ selected_repository: `file://${source}`, ...shared })),
       '.git/objects',
     );
     const files = readdirSync(objects, { recursive: true, withFileTypes: true });
@@ -214,7 +217,7 @@ describe('a repository', () => {
     git(app.dir, 'clone', '-q', '--depth', '1', `file://${source}`, inApp('shallow'));
     git(app.dir, 'init', '-q', inApp('empty'));
     const cloned = async (name: string) =>
-      checkoutOf(await start({ selected_repository: inApp(name) }));
+      checkoutOf(await start({ selected_repository: inApp(name), ...shared }));
     expect(path.basename(await cloned('bare.git'))).toBe('bare');
     expect([textIn(await cloned('tree')), textIn(await cloned('shallow'))]).toEqual([
       'one\n',
@@ -234,7 +237,7 @@ describe('a repository', () => {
       );
       for (const name of [foreign, ...all]) chownSync(name, 12345, 12345);
     }
-    const checkout = await checkoutOf(await start({ selected_repository: foreign }));
+    const checkout = await checkoutOf(await start({ selected_repository: foreign, ...shared }));
     expect([textIn(checkout), existsSync(path.join(checkout, 'ran'))]).toEqual(['two\n', false]);
   });
 });
@@ -258,7 +261,7 @@ describe('credentials', () => {
   it('in the URL of a repository are used by git and are not stored where the agent can read them', async () => {
     const { base, brought } = await repositoryHost();
     const selected_repository = `${base.replace('//', '//jane:hu%40sh@')}/project.git`;
-    const checkout = await checkoutOf(await start({ selected_repository }));
+    const checkout = await checkoutOf(await start({ selected_repository, ...shared }));
     expect(brought().at(-1)).toBe(basic('jane:hu@sh'));
     const config = readFileSync(path.join(checkout, '.git', 'config'), 'utf8');
     expect(config).toContain(`${base}/project.git`);
@@ -291,7 +294,8 @@ describe('credentials', () => {
     const stored = (host: string | null) => ({
       provider_tokens: { github: { token: 'provider-token', host } },
     });
-    const wanted = { selected_repository: `${base}/project.git`, git_provider: 'github' };
+    const selected_repository = `${base}/project.git`;
+    const wanted = { selected_repository, git_provider: 'github', ...shared };
     await expectAnswers(app, [['POST /api/add-git-providers', stored(null), 200]]);
     expect((await start(wanted)).status).toBe('ERROR');
     expect(brought().length).toBeGreaterThan(0);

@@ -98,18 +98,18 @@ describe('a start beyond the limit of running sandboxes', () => {
     return tasks;
   };
 
-  it('waits without a worker until a run has ended: of ten at once all finish, two at a time, and none is paused', async () => {
-    const tasks = await Promise.all(Array.from({ length: 10 }, () => begin(gated())));
+  it('waits without a worker until a run has ended: of six at once all finish, two at a time, and none is paused', async () => {
+    const tasks = await Promise.all(Array.from({ length: 6 }, () => begin(gated())));
     await running(2);
     const states = await until(
       () => tasks.map(taskOf),
-      (rows) => rows.filter((row) => WAITS.test(row?.detail ?? '')).length === 8,
+      (rows) => rows.filter((row) => WAITS.test(row?.detail ?? '')).length === 4,
     );
     const words = states.map((row) => row?.status).toSorted();
     expect(words).toEqual([
       'READY',
       'READY',
-      ...Array.from({ length: 8 }, () => 'WAITING_FOR_SANDBOX'),
+      ...Array.from({ length: 4 }, () => 'WAITING_FOR_SANDBOX'),
     ]);
     const rows = app.store.sandboxes.all();
     expect(rows.filter(({ worker_pid: pid }) => pid !== null).map(({ status }) => status)).toEqual([
