@@ -12,14 +12,8 @@ import { renameV1 } from './quirks/replaced-title.ts';
 import type { Adapter, RemovalScope } from '../shared/server.ts';
 import { appConversations } from '../shared/local-routes.ts';
 import { agentOf, runningAgentOf } from './agent.ts';
-import {
-  CONVERSATIONS,
-  find,
-  getConversation,
-  isThereV1,
-  conversationRecord,
-  searchAppEvents,
-} from './calls.ts';
+import { searchAppEvents } from './app-events.ts';
+import { CONVERSATIONS, find, getConversation, isThereV1, conversationRecord } from './calls.ts';
 import { completeRecord } from './complete-record.ts';
 import { answerAt, pendingAt, runAt, unanswered, WAITING } from '../agent-server/confirmations.ts';
 import { changedFilesV1, diffV1, folderV1 } from './diff.ts';

@@ -1,7 +1,7 @@
 import { allPages, byId } from '../../domain/pages.ts';
 import { executionStatusOf } from '../agent-server/event-records.ts';
 import type { Links } from '../shared/links.ts';
-import { searchAppEvents } from './calls.ts';
+import { searchAppEvents } from './app-events.ts';
 
 export async function lastExecutionStatus(links: Links, id: string): Promise<string | null> {
   const filter = {

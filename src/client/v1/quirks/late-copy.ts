@@ -18,7 +18,7 @@ import type { AppConversationRecord } from '../../../protocol/v1/records.ts';
 import { poll, STEADY } from '../../../runs/poll.ts';
 import { normalId } from '../../../domain/ids.ts';
 import type { Links } from '../../shared/links.ts';
-import { searchAppEvents } from '../calls.ts';
+import { searchAppEvents } from '../app-events.ts';
 import { lastExecutionStatus } from '../last-status.ts';
 import { completeRecord } from '../complete-record.ts';
 import { executionStatusOf, signalOf } from '../../agent-server/event-records.ts';

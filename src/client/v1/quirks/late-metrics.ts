@@ -16,7 +16,7 @@ import type { AppConversationRecord } from '../../../protocol/v1/records.ts';
 import type { AgentClient } from '../../agent-server/client.ts';
 import { metricsOfState, type Metrics } from '../../agent-server/state.ts';
 import type { Links } from '../../shared/links.ts';
-import { searchAppEvents } from '../calls.ts';
+import { searchAppEvents } from '../app-events.ts';
 
 const NEWEST_EVENTS = 10;
 const KEYS = ['full_state', 'stats'];

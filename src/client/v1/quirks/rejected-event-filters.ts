@@ -11,7 +11,7 @@ import { isAppError } from '../../../base/errors.ts';
 import type { EventRecord } from '../../../protocol/v1/records.ts';
 import type { Links } from '../../shared/links.ts';
 import type { Page } from '../../../domain/pages.ts';
-import { searchAppEvents, type EventFilter } from '../calls.ts';
+import { searchAppEvents, type EventFilter } from '../app-events.ts';
 
 export function filteredSearch(
   links: Links,
