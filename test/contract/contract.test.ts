@@ -26,10 +26,9 @@ import { FOLLOWING, SENDING } from './cases/following.ts';
 import { GIT_PROVIDERS, SECRETS, SETTINGS } from './cases/settings.ts';
 import { PROGRAMS } from './cases/programs.ts';
 import { BACKENDS, CLIENTS, TOOLS } from '../genuine/set-up.mjs';
-import { createBackendTarget } from './backend.ts';
 import { clientCases } from './clients.ts';
 import { documentCases } from './documents.ts';
-import { createGenuineTarget } from './genuine.ts';
+import { createBackendTarget, createGenuineTarget } from './genuine.ts';
 import { createLocalTarget } from './local.ts';
 
 export const CASES: readonly ContractCase[] = [

@@ -3,8 +3,7 @@ import { expect, it } from 'vitest';
 import { allPages } from '../../src/domain/pages.ts';
 import { failure } from '../client/support/client.ts';
 import { ID, userMessage } from '../client/support/v1-server.ts';
-import { createV0Server, happens, userSays, V0_ID } from '../client/support/v0-server.ts';
-import { useV1 } from '../support/use-scripted.ts';
+import { createV0Server, happens, userSays, useV1, V0_ID } from '../support/use-scripted.ts';
 
 const at = useV1();
 

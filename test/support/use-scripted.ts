@@ -1,16 +1,15 @@
 /** The command line at a scripted server: V1, V0, or one that accepts every request and follows only some of them (loose-server.ts). */
 import { beforeEach } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
-import { v1Server, type V1Server } from '../client/support/v1-server.ts';
+import { recordings, v1Server, type V1Server } from '../client/support/v1-server.ts';
 import { idleClock } from './test-clock.ts';
 import { useWorld, type Suite, type SuiteOptions } from './use-world.ts';
-import { createV0Server, type V0Server } from '../client/support/v0-server.ts';
 import {
   looseServer,
   type LooseOptions,
   type LooseServer,
 } from '../client/support/loose-server.ts';
-import type { Asked, Reply } from './server.ts';
+import { NOT_FOUND, type Asked, type Handler, type Reply } from './server.ts';
 
 export type V1Suite = Suite & { readonly v1: V1Server };
 
@@ -39,15 +38,6 @@ export function useIdleV1(): V1Suite & { clock: Clock } {
   const clock = idleClock(30);
   return Object.assign(useV1({ clock: () => clock }), { clock });
 }
-
-export {
-  happens,
-  older,
-  stateChanges,
-  userSays,
-  V0_ID,
-  type V0Server,
-} from '../client/support/v0-server.ts';
 
 /** For the enclosing suite. Each test begins with a conversation without events. */
 export function useV0(
@@ -151,4 +141,94 @@ export function useScriptedRun(options: Parameters<typeof useV1>[0] = {}): Scrip
     };
   });
   return run;
+}
+
+// A V0 server in the shapes of release 1.6.0, with one conversation that a test moves by hand.
+
+export const older = recordings('1.6.0');
+export const V0_ID = 'c3722f6b04ea4a4b8883a7dd7563356d';
+
+export interface V0Server {
+  record: Record<string, unknown>;
+  events: Record<string, unknown>[];
+  /** What the list shows. */
+  listed: Record<string, unknown>[];
+  /** Called before the routes; null: the routes answer. */
+  before: (asked: Asked) => Reply | Promise<Reply> | null;
+  handler: Handler;
+}
+
+export function createV0Server(): V0Server {
+  const server: V0Server = {
+    record: {
+      ...(older.body('v0.error.401.record') as Record<string, unknown>),
+      conversation_id: V0_ID,
+      url: `/api/conversations/${V0_ID}`,
+    },
+    events: [],
+    listed: [],
+    before: () => null,
+    handler: (asked) => server.before(asked) ?? answer(server, asked),
+  };
+  server.listed = [server.record];
+  return server;
+}
+
+function answer({ record, events, listed }: V0Server, { method, path, query }: Asked): Reply {
+  switch (`${method} ${path}`) {
+    case 'GET /api/options/config':
+      return older.reply('probe.options-config');
+    case 'GET /api/conversations':
+      return { json: { results: listed, next_page_id: null } };
+    case 'POST /api/conversations':
+      return {
+        json: {
+          status: 'ok',
+          conversation_id: V0_ID,
+          message: null,
+          conversation_status: 'STARTING',
+        },
+      };
+    case `GET /api/conversations/${V0_ID}`:
+      return { json: record };
+    case `GET /api/conversations/${V0_ID}/events`: {
+      const start = Number(query.get('start_id') ?? 0);
+      const end = Number(query.get('end_id') ?? Infinity);
+      const limit = Number(query.get('limit') ?? 20);
+      const found = events.filter(({ id }) => Number(id) >= start && Number(id) <= end);
+      if (query.get('reverse') === 'true') found.reverse();
+      return { json: { events: found.slice(0, limit), has_more: found.length > limit } };
+    }
+    default:
+      return NOT_FOUND;
+  }
+}
+
+/** Its number is its place among the events. */
+export function happens(server: V0Server, members: Record<string, unknown>): void {
+  const id = server.events.length;
+  server.events.push({
+    id,
+    timestamp: `2026-11-21T10:30:${String(id % 60).padStart(2, '0')}.000000`,
+    ...members,
+  });
+}
+
+export function stateChanges(server: V0Server, agent_state: string, reason = ''): void {
+  happens(server, {
+    source: 'environment',
+    message: '',
+    observation: 'agent_state_changed',
+    content: '',
+    extras: { agent_state, reason },
+  });
+}
+
+export function userSays(server: V0Server, content: string): void {
+  happens(server, {
+    source: 'user',
+    message: content,
+    action: 'message',
+    args: { content, image_urls: [] },
+  });
 }

@@ -3,8 +3,13 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { git, MATRIX_BASE, MATRIX_CHANGES } from '../../support/patch-matrix.ts';
-import { BACKEND_DASHED_ID, BACKEND_ID as ID, backendMachine } from '../support/backend-server.ts';
-import { BRANCH, useBackendWorktree } from '../support/backend-worktree.ts';
+import {
+  BACKEND_DASHED_ID,
+  BACKEND_ID as ID,
+  backendMachine,
+  BRANCH,
+  useBackendWorktree,
+} from '../support/backend-server.ts';
 
 const at = useBackendWorktree();
 const IDENTITY = {

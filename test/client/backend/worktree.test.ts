@@ -3,8 +3,12 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { git } from '../../support/patch-matrix.ts';
-import { BACKEND_DASHED_ID, BACKEND_ID as ID } from '../support/backend-server.ts';
-import { BRANCH, useBackendWorktree } from '../support/backend-worktree.ts';
+import {
+  BACKEND_DASHED_ID,
+  BACKEND_ID as ID,
+  BRANCH,
+  useBackendWorktree,
+} from '../support/backend-server.ts';
 
 const at = useBackendWorktree();
 const DELETION = `DELETE /api/conversations/${BACKEND_DASHED_ID}`;

@@ -9,8 +9,11 @@ import {
   status,
   userMessage,
 } from '../../client/support/v1-server.ts';
-import { useBackendWorktree } from '../../client/support/backend-worktree.ts';
-import { BACKEND_DASHED_ID, BACKEND_ID } from '../../client/support/backend-server.ts';
+import {
+  BACKEND_DASHED_ID,
+  BACKEND_ID,
+  useBackendWorktree,
+} from '../../client/support/backend-server.ts';
 import type { Reply } from '../../support/server.ts';
 import { idleClock } from '../../support/test-clock.ts';
 import {

@@ -1,26 +1,39 @@
+import os from 'node:os';
 import path from 'node:path';
 import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
+  mkdtempSync,
+  realpathSync,
   rmSync,
   utimesSync,
   writeFileSync,
   readdirSync,
   readFileSync,
 } from 'node:fs';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { branchOnRemote, readCheckout } from '../../../src/local/checkout/index.ts';
-import { useFolders } from './support.ts';
 import { startRaw, untilTestEnds } from '../../support/server.ts';
 import { until } from '../../support/test-clock.ts';
 
-const folders = useFolders();
-const { base, env } = folders;
+/** The folder of the file, and one in it for each test. */
+const base = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'acs-checkout-')));
 let dir = '';
+/** Has no configuration of the machine's user. */
+const env = {
+  PATH: process.env.PATH,
+  HOME: base,
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_AUTHOR_NAME: 'a',
+  GIT_AUTHOR_EMAIL: 'a@example.com',
+  GIT_COMMITTER_NAME: 'a',
+  GIT_COMMITTER_EMAIL: 'a@example.com',
+};
 beforeEach(() => {
-  dir = folders.dir;
+  dir = mkdtempSync(path.join(base, 'work-'));
 });
+afterAll(() => rmSync(base, { recursive: true, force: true }));
 
 function git(dir: string, ...args: string[]): string {
   return execFileSync('git', args, {

@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openServerCache } from '../../../src/local/profiles/cache.ts';
-import { mode, useConfigDirs } from './support/config-dirs.ts';
+import { mode, useConfigDirs } from '../../support/temporary-folder.ts';
 
 const dirs = useConfigDirs();
 

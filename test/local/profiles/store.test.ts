@@ -14,11 +14,10 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ProfileStore } from '../../../src/local/profiles/store.ts';
-import { folderOfEachTest } from '../../support/temporary-folder.ts';
+import { folderOfEachTest, mode, profile, useConfigDirs } from '../../support/temporary-folder.ts';
 import { until } from '../../support/test-clock.ts';
 import { invoke, PACKAGE_ROOT, type Ended } from '../../support/world.ts';
 import { shell, start, type Start } from '../../e2e/processes.ts';
-import { mode, profile, useConfigDirs } from './support/config-dirs.ts';
 
 const dirs = useConfigDirs();
 
