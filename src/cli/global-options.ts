@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 import { explanationOf } from '../commands/shared/declare.ts';
 import { collectList, duration, invalidValue, oneOf } from '../commands/shared/option-parsers.ts';
-import type { Format, GlobalOptions } from '../commands/context.ts';
+import type { GlobalOptions } from '../commands/context.ts';
 import { AppError } from '../base/errors.ts';
-
-const FORMATS = ['table', 'tsv', 'json', 'ndjson', 'id'] as const;
+import { FORMATS, type Format } from '../output/emit.ts';
 
 /** Opened as files these would truncate or replace the target of stdout. */
 const STDOUT_NAMES = ['/dev/stdout', '/dev/fd/1', '/proc/self/fd/1'];
@@ -37,11 +36,7 @@ export function declareRoot(root: Command, version: string): void {
     )
     .optionsGroup('Output flags:')
     .option('--json', 'print JSON (same as --format json)')
-    .option(
-      '--format <table|tsv|json|ndjson|id>',
-      'output format (acs help output)',
-      oneOf(...FORMATS),
-    )
+    .option(`--format <${FORMATS.join('|')}>`, 'output format (acs help output)', oneOf(...FORMATS))
     .option('-q, --quiet', 'print ids only (same as --format id)')
     .option('--fields <a,b,…>', 'choose and order the fields of table, tsv and json', collectList)
     .option('--jq <expr>', 'filter the JSON with a jq expression; implies --json')

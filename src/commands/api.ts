@@ -80,27 +80,23 @@ async function callServer(
   const { format, output } = ctx.globals;
   ctx.out.check(null, 'document');
   const isForPeople = format === undefined;
-  const exclusions: [one: boolean | undefined, other: boolean | undefined, why: string][] = [
-    [
-      include,
-      !isForPeople,
-      '--include prints headers, which are not JSON: omit --json and --format',
-    ],
-    [
-      include,
-      paginate,
-      '--include and --paginate cannot be combined: headers belong to one answer',
-    ],
-    [paginate, method !== 'GET', '--paginate reads a list: it needs GET'],
-    [method === 'HEAD', !isForPeople, 'an answer to HEAD has no body: use --include'],
-    [
-      input !== undefined,
-      ['GET', 'HEAD'].includes(method),
-      `${method} has no body: --input is for the others`,
-    ],
-  ];
-  const excluded = exclusions.find(([one, other]) => one && other);
-  if (excluded !== undefined) throw new AppError('usage', excluded[2]);
+  const refuse = (isWrong: boolean | undefined, why: string): void => {
+    if (isWrong) throw new AppError('usage', why);
+  };
+  refuse(
+    include && !isForPeople,
+    '--include prints headers, which are not JSON: omit --json and --format',
+  );
+  refuse(
+    include && paginate,
+    '--include and --paginate cannot be combined: headers belong to one answer',
+  );
+  refuse(paginate && method !== 'GET', '--paginate reads a list: it needs GET');
+  refuse(method === 'HEAD' && !isForPeople, 'an answer to HEAD has no body: use --include');
+  refuse(
+    input !== undefined && ['GET', 'HEAD'].includes(method),
+    `${method} has no body: --input is for the others`,
+  );
 
   const address = addressOf(path);
   const { query, headers, body } = await contentOf(method, options, ctx);
@@ -304,20 +300,15 @@ function addressOf(text: string): Address {
   return { path: text.startsWith('/') ? text : `/${text}` };
 }
 
+/** Throws `usage` for another server before a request, unless the URL of `local` is not known. */
 async function relativeTo(
   address: Address,
   ctx: Context,
 ): Promise<{ server: Server; path: string }> {
-  if ('path' in address) return { server: await ctx.servers.active('calls'), path: address.path };
-  const { base_url, key, local, base_url_source, key_source, notices } = await ctx.servers.target();
-  if (base_url === null) {
-    const server = await ctx.servers.active();
-    return { server, path: pathBelow(server.info.base_url, address.url) };
-  }
-  const path = pathBelow(base_url, address.url);
-  for (const notice of notices) await ctx.notice(notice);
-  const sources = { base_url_source, key_source };
-  const server = await ctx.servers.connect({ base_url, key, local, sources, use: 'calls' });
+  const { base_url: planned } = 'url' in address ? await ctx.servers.plan() : { base_url: null };
+  if ('url' in address && planned !== null) pathBelow(planned, address.url);
+  const server = await ctx.servers.active('calls');
+  const path = 'url' in address ? pathBelow(server.info.base_url, address.url) : address.path;
   return { server, path };
 }
 
@@ -362,18 +353,17 @@ async function readField(
   if (name === undefined) throw new AppError('usage', `${flag} needs key=value`);
   const path = inQuery ? [name] : pathOf(name);
   const isFile = flag === '-F' && written.startsWith('@');
-  const typedValue = () => (flag === '-F' ? typed(name, written) : written);
-  const value = isFile ? await readText(ctx, written.slice(1)) : typedValue();
+  let value: Scalar = written;
+  if (isFile) value = await readText(ctx, written.slice(1));
+  else if (flag === '-F') value = typed(name, written);
   const field = { name, path, value };
-  if (typeof value !== 'string' || value === '' || !isSecret(field, inQuery)) return field;
+  const body = bodyOf([field]);
+  const isSecret =
+    isSecretName(name, inQuery ? 'query' : 'member') || withoutSecrets(body) !== body;
+  if (typeof value !== 'string' || value === '' || !isSecret) return field;
   if (!isFile) throw secretGiven(name);
   ctx.terminal.keepSecret(value);
   return field;
-}
-
-function isSecret(field: Field, inQuery: boolean): boolean {
-  const body = bodyOf([field]);
-  return isSecretName(field.name, inQuery ? 'query' : 'member') || withoutSecrets(body) !== body;
 }
 
 function pathOf(name: string): string[] {

@@ -4,7 +4,7 @@ import type { Retriever } from '../local/checkout/pull.ts';
 import type { UncommittedFile } from '../local/checkout/snapshot.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Io } from '../base/streams.ts';
-import type { Emitter } from '../output/emit.ts';
+import type { Emitter, Format } from '../output/emit.ts';
 import type { ProfileStore } from '../local/profiles/store.ts';
 import type { NewKey, ResolvedTarget, TargetPlan } from '../local/profiles/resolve.ts';
 import type { DeviceFlow } from '../client/device-flow.ts';
@@ -17,8 +17,6 @@ import type { Prompt } from '../terminal/prompt.ts';
 import type { Screen } from '../terminal/status-line.ts';
 import type { LocalService } from '../cli/create-context/local-service.ts';
 import type { Palette } from '../base/text/notice.ts';
-
-export type Format = 'table' | 'tsv' | 'json' | 'ndjson' | 'id';
 
 export interface GlobalOptions {
   profile?: string;

@@ -65,10 +65,7 @@ async function pollUntilApproved(
     const isLast = ctx.clock.now() >= endsAtMs;
     const poll = await pollOnce(ctx, flow, code, endsAtMs + LAST_POLL_MS - ctx.clock.now());
     if (poll.status === 'approved') return poll.key;
-    if (isLast && poll.status === 'lost') {
-      const { kind, message, details } = poll.error;
-      throw new AppError(kind, message, { ...details, ...again, retryable: true });
-    }
+    if (isLast && poll.status === 'lost') throw poll.error.with({ ...again, retryable: true });
     if (isLast) throw new AppError('auth', 'the code expired before it was approved', again);
     if (poll.status === 'lost' && previous !== 'lost') await onLost(poll.error);
     previous = poll.status;

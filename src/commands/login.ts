@@ -184,7 +184,7 @@ async function newKey(
     } catch (error) {
       if (!isFailure(error)) throw error;
       const hint = ['nothing was stored', error.details.hint].filter(Boolean).join('; ');
-      throw new AppError(error.kind, error.message, { ...error.details, hint, cause: error });
+      throw error.with({ hint });
     }
   };
   const plan = await keyPlan(ctx, target.base_url, options, isBackend);

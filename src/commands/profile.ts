@@ -5,8 +5,8 @@ import { AppError, isFailure } from '../base/errors.ts';
 import type { Profile } from '../local/profiles/resolve.ts';
 import type { ProfileStore } from '../local/profiles/store.ts';
 import type { View } from '../output/view.ts';
-import { changeEach, changeOne, confirmAll, printWouldDo, type Change } from './shared/bulk.ts';
-import { isSingle, readIds } from './shared/resource.ts';
+import { changeEach, confirmAll, printWouldDo, type Change } from './shared/bulk.ts';
+import { readChosen } from './shared/resource.ts';
 import { explain } from './shared/declare.ts';
 import { identify, IDENTITY_FIELDS, identityOf, type Identity } from './whoami.ts';
 
@@ -218,9 +218,7 @@ function declareDelete(parent: Command, ctx: Context): void {
     .description('delete profiles and their stored keys')
     .option('--ignore-not-found', 'succeed when a profile does not exist')
     .action(async (given: string[], options: { ignoreNotFound?: boolean }) => {
-      const single = isSingle(given);
-      ctx.out.check(profileView, single ? 'item' : 'bulk');
-      const names = await readIds(ctx, given);
+      const { single, words: names } = await readChosen(ctx, profileView, given);
       for (const name of names) refuseLocal(name, 'deleted');
       const store = await ctx.profiles.store();
       const defaultName = await store.defaultName();
@@ -242,20 +240,12 @@ function declareDelete(parent: Command, ctx: Context): void {
         else await ctx.notice(`would delete profile "${name}"`);
         return { changed: true, before: 'present', after: null, record };
       };
-      if (single) await changeOne(ctx, profileView, 'deleted', () => apply({ id: only }));
-      else {
-        const targets = names.map((id) => ({ id }));
-        // One at a time: they share one file.
-        await changeEach(ctx, profileView, {
-          targets,
-          pastTense: 'deleted',
-          concurrency: 1,
-          apply,
-        });
-      }
-      if (defaultName !== null && (await store.defaultName()) === null) {
+      // One at a time: they share one file.
+      const targets = names.map((id) => ({ id }));
+      const of = { single, targets, pastTense: 'deleted', concurrency: 1 };
+      await changeEach(ctx, profileView, { ...of, apply });
+      if (defaultName !== null && (await store.defaultName()) === null)
         await ctx.notice('there is no default profile now; `acs profile use <name>` sets one');
-      }
     });
   explain(command, {
     notes: [

@@ -210,10 +210,8 @@ function acrossProviders<T>(
       (error: unknown) => {
         if (!isFailure(error) || providers.length === 1) throw error;
         const others = providers.filter((_provider, at) => at !== index);
-        throw new AppError(error.kind, `${providers[index] ?? ''}: ${error.message}`, {
-          ...error.details,
-          hint: `list the others with --git-provider ${others.join(' or ')}`,
-        });
+        const hint = `list the others with --git-provider ${others.join(' or ')}`;
+        throw error.with({ hint }, `${providers[index]}: ${error.message}`);
       },
     );
     const isLast = found.next === null && index === providers.length - 1;

@@ -18,8 +18,6 @@ import { duration, invalidValue, oneOf, wholeNumber } from './shared/option-pars
 
 const pidText = ({ pid }: { pid: number | null }): string => (pid === null ? '' : String(pid));
 
-const STATUS_COLUMNS = ['running', 'url', 'pid', 'version', 'started_at'];
-
 export const statusView: View<LocalServiceStatus> = {
   noun: 'service status',
   id: pidText,
@@ -36,24 +34,13 @@ export const statusView: View<LocalServiceStatus> = {
     { name: 'replay' },
     { name: 'unknown_workspaces', as: 'json', json: { list: true } },
   ],
-  table: STATUS_COLUMNS,
-  tsv: [
-    ...STATUS_COLUMNS,
-    'data_dir',
-    'conversations_running',
-    'sandboxes_running',
-    'scenario',
-    'replay',
-    'unknown_workspaces',
-  ],
+  table: ['running', 'url', 'pid', 'version', 'started_at'],
 };
 
 export const startedView: View<{ url: string; pid: number; data_dir: string }> = {
   noun: 'started service',
   id: pidText,
   fields: [{ name: 'url', weight: 0 }, { name: 'pid' }, { name: 'data_dir' }],
-  table: ['url', 'pid', 'data_dir'],
-  tsv: ['url', 'pid', 'data_dir'],
 };
 
 export const readyShape: RecordShape = {
@@ -65,8 +52,6 @@ export const stoppedView: View<{ pid: number | null; data_dir: string }> = {
   noun: 'stopped service',
   id: pidText,
   fields: [{ name: 'pid' }, { name: 'data_dir' }],
-  table: ['pid', 'data_dir'],
-  tsv: ['pid', 'data_dir'],
 };
 
 const APIS = ['v0', 'v1', 'both'] as const;
@@ -155,8 +140,12 @@ export function declare(command: Command, ctx: Context): void {
 async function serve(flags: ServeFlags, ctx: Context): Promise<void> {
   const mode = modeOf(flags);
   const service = await ctx.local.service();
-  const ofRunning = OF_RUNNING[mode];
-  if (ofRunning !== undefined) return await ofRunning(service, ctx);
+  if (mode === 'status') {
+    ctx.out.check(statusView, 'item');
+    return await ctx.out.item(statusView, await service.status());
+  }
+  if (mode === 'stop') return await stop(service, ctx);
+  if (mode === 'logs') return await printLogs(service, ctx);
   if (mode === 'detach') ctx.out.check(startedView, 'item');
   else ctx.out.check(null, 'stream');
   const { host, port, api, spec, sandboxMemory, sandboxProcesses, idleTimeout } = flags;
@@ -176,12 +165,11 @@ async function serve(flags: ServeFlags, ctx: Context): Promise<void> {
   const rules = await service.checkFiles(options);
   const running = await runningAlike(options, service);
   if (ctx.globals.mode === 'dry-run') {
-    return await printWouldDo(
-      ctx,
+    const what =
       running === null
         ? 'would start the local service'
-        : `the local service is already running (pid ${running.pid})`,
-    );
+        : `the local service is already running (pid ${running.pid})`;
+    return await printWouldDo(ctx, what);
   }
   if (running === null && !isLoopbackHost(host ?? 'localhost'))
     await ctx.warn(
@@ -235,11 +223,14 @@ async function runHere(
   service: LocalService,
   ctx: Context,
 ): Promise<void> {
-  const printReady = ({ url, pid, data_dir }: Ready): Promise<void> =>
-    ctx.out.record(
-      { type: 'ready', url, pid, data_dir },
-      `${url} (pid ${pid}, data in ${data_dir})`,
-    );
+  const printReady = async ({
+    url,
+    pid,
+    data_dir,
+  }: Pick<LocalServiceStatus, 'url' | 'pid' | 'data_dir'>): Promise<void> => {
+    const text = `${url} (pid ${pid}, data in ${data_dir})`;
+    await ctx.out.record({ type: 'ready', url, pid, data_dir }, text);
+  };
   if (running !== null) {
     await printReady(running);
     return await ctx.notice(`it was already running (version ${running.version})`);
@@ -254,8 +245,6 @@ async function runHere(
   });
   ctx.signal.throwIfAborted();
 }
-
-type Ready = Pick<LocalServiceStatus, 'url' | 'pid' | 'data_dir'>;
 
 /** Null: none runs. Throws `conflict` when a flag differs from what the service runs with. */
 async function runningAlike(
@@ -301,18 +290,6 @@ async function runningAlike(
     },
   );
 }
-
-/** Modes in which no service is started. */
-const OF_RUNNING: Partial<
-  Record<ReturnType<typeof modeOf>, (service: LocalService, ctx: Context) => Promise<void>>
-> = {
-  async status(service, ctx) {
-    ctx.out.check(statusView, 'item');
-    await ctx.out.item(statusView, await service.status());
-  },
-  stop,
-  logs: printLogs,
-};
 
 async function stop(service: LocalService, ctx: Context): Promise<void> {
   ctx.out.check(stoppedView, 'item');

@@ -65,17 +65,13 @@ export function declare(command: Command, ctx: Context): void {
       if (!isFailure(error) || error.kind === 'internal') throw error;
       // A silent server may be the wrong one; the error of a refused key names the sources already.
       const { base_url: url, key } = sourceWords(target);
-      const sources =
-        `the URL comes from ${url}, ` +
-        `${key === null ? 'no key is used' : `the key from ${key}`}`;
+      const ofKey = key === null ? 'no key is used' : `the key from ${key}`;
+      const sources = `the URL comes from ${url}, ${ofKey}`;
       const { profile, base_url, base_url_source, key_source } = target;
-      throw new AppError(error.kind, error.message, {
-        ...error.details,
-        hint:
-          error.kind === 'auth'
-            ? error.details.hint
-            : [sources, error.details.hint].filter(Boolean).join('; '),
-        data: { ...error.details.data, profile, base_url, base_url_source, key_source },
+      const { hint, data } = error.details;
+      throw error.with({
+        hint: error.kind === 'auth' ? hint : [sources, hint].filter(Boolean).join('; '),
+        data: { ...data, profile, base_url, base_url_source, key_source },
       });
     }
   });

@@ -17,7 +17,7 @@ import {
 } from './view.ts';
 import { jsonLine, safeLine } from '../base/text/safe-text.ts';
 
-const FORMATS = ['table', 'tsv', 'json', 'ndjson', 'id'] as const;
+export const FORMATS = ['table', 'tsv', 'json', 'ndjson', 'id'] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** `document`: raw bytes, or JSON with --json. */

@@ -242,7 +242,7 @@ async function execute({ automations }: Server, step: Step): Promise<string> {
     if (seen === null || !isAppError(error)) throw error;
     const result = isUnknown(error) ? 'perhaps not created again' : 'not created again';
     const text = `the old automation ${cut(seen.name, 100)} is deleted, and ${result}`;
-    throw new AppError(error.kind, `${text}: ${error.message}`, error.details);
+    throw error.with({}, `${text}: ${error.message}`);
   }
   const enabled = file.draft.body['enabled'] ?? seen?.enabled ?? true;
   if (created.enabled !== enabled) await automations.change(created.id, { enabled });

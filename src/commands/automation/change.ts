@@ -6,16 +6,9 @@ import type { Server } from '../../client/shared/server.ts';
 import type { Automation } from '../../domain/automation.ts';
 import { dashedId, normalizeId } from '../../domain/ids.ts';
 import type { BulkItem } from '../../output/view.ts';
-import {
-  changeEach,
-  changeOne,
-  confirmAll,
-  failedItem,
-  unchangedItem,
-  type Change,
-} from '../shared/bulk.ts';
+import { changeEach, confirmAll, failedItem, unchangedItem, type Change } from '../shared/bulk.ts';
 import { explain } from '../shared/declare.ts';
-import { isSingle, readIds } from '../shared/resource.ts';
+import { readChosen } from '../shared/resource.ts';
 import {
   automationView,
   findAutomation,
@@ -41,10 +34,8 @@ async function changeAutomations(
   given: readonly string[],
   { pastTense, question, ignoreNotFound, before, apply }: AutomationChange,
 ): Promise<void> {
-  const single = isSingle(given);
   const view = automationView(ctx.out.format);
-  ctx.out.check(view, single ? 'item' : 'bulk');
-  const words = await readIds(ctx, given);
+  const { single, words } = await readChosen(ctx, view, given);
   const server = await ctx.servers.active();
   const targets: Automation[] = [];
   const unresolved: BulkItem[] = [];
@@ -57,18 +48,18 @@ async function changeAutomations(
     if ('ok' in each) unresolved.push(each);
     else targets.push(each);
   }
-  const [first] = targets;
   if (question !== null)
     await confirmAll(ctx, question, targets, {
       one: ({ name }) => `automation ${name}`,
       several: 'automations',
       preview: single ? [] : targets.map(({ id, name }) => `automation ${id}: ${name}`),
     });
-  const change = (seen: Automation) => apply(server, seen);
-  if (!single)
-    return await changeEach(ctx, view, { targets, unresolved, before, pastTense, apply: change });
-  if (first !== undefined) return await changeOne(ctx, view, pastTense, () => change(first));
-  await ctx.notice(`there is no automation "${cut(words[0] ?? '', 100)}": nothing was changed`);
+  if (single && targets.length === 0) {
+    const word = cut(words[0] ?? '', 100);
+    return await ctx.notice(`there is no automation "${word}": nothing was changed`);
+  }
+  const plan = { single, targets, unresolved, before, pastTense };
+  await changeEach(ctx, view, { ...plan, apply: (seen) => apply(server, seen) });
 }
 
 export function declareSwitch(command: Command, ctx: Context): void {
@@ -144,22 +135,21 @@ export function declareStop(command: Command, ctx: Context): void {
     },
   });
   command.action(async (given: string[]) => {
-    const single = isSingle(given);
-    ctx.out.check(runView, single ? 'item' : 'bulk');
-    const words = await readIds(ctx, given);
+    const { single, words } = await readChosen(ctx, runView, given);
     const other = words.find((word) => normalizeId(word) === null);
     if (other !== undefined)
       throw new AppError('usage', `"${cut(other, 100)}" is not the full id of a run`, {
         hint: 'list them with: acs automation runs <automation> -q',
       });
     const { automations } = await ctx.servers.active();
-    const apply = async (id: string) => {
-      const { run: record, changed } = await automations.cancel(dashedId(id));
-      return { changed, before: changed ? null : record.status, after: record.status, record };
-    };
-    const [word = ''] = words;
-    if (single) return await changeOne(ctx, runView, 'stopped', () => apply(word));
-    const targets = words.map((id) => ({ id }));
-    await changeEach(ctx, runView, { targets, pastTense: 'stopped', apply: ({ id }) => apply(id) });
+    await changeEach(ctx, runView, {
+      single,
+      targets: words.map((id) => ({ id })),
+      pastTense: 'stopped',
+      async apply({ id }) {
+        const { run: record, changed } = await automations.cancel(dashedId(id));
+        return { changed, before: changed ? null : record.status, after: record.status, record };
+      },
+    });
   });
 }

@@ -128,12 +128,11 @@ class WatchedRun {
     } catch (error) {
       if (!isOfKind('interrupted')(error)) throw error;
       const { id, status } = this.#run;
-      throw new AppError('interrupted', `${error.message}; run ${id} (${status}) continues`, {
-        ...error.details,
-        exitCode: error.exitCode,
-        hint: this.#nextSteps(),
-        data: { reason: 'interrupted', run_id: id, last_status: status },
-      });
+      const data = { reason: 'interrupted', run_id: id, last_status: status };
+      throw error.with(
+        { hint: this.#nextSteps(), data },
+        `${error.message}; run ${id} (${status}) continues`,
+      );
     } finally {
       await progress.done();
     }

@@ -94,8 +94,8 @@ async function deleteOne(
   const { id, status, sandbox_id: sandboxId } = seen;
   if (id === '')
     throw new AppError('conflict', `start task ${idOrTaskId(seen)} has no conversation to delete`);
-  const isSpared = ({ chosenBy }: Target<Conversation>, now: Conversation): boolean =>
-    chosenBy === 'selector' && !options.force && isRunInProgress(now);
+  const isSpared = ({ matches }: Target<Conversation>, now: Conversation): boolean =>
+    matches !== undefined && !options.force && isRunInProgress(now);
   if (isSpared(target, seen))
     throw new AppError('conflict', `conversation ${id} is ${status}`, {
       hint: 'stop it first, or delete it with --force',

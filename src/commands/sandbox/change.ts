@@ -36,7 +36,7 @@ export function declarePause(parent: Command, ctx: Context): void {
     word: 'pause',
     pastTense: 'paused',
     async apply(timed, target, request) {
-      if (target.chosenBy === 'selector') await refuseRuns('pause', target, request.options);
+      if (target.matches !== undefined) await refuseRuns('pause', target, request.options);
       return await move(timed, 'paused', target, request);
     },
   });
@@ -258,13 +258,9 @@ async function createSandbox(options: StartOptions, ctx: TimedContext): Promise<
   const server = await ctx.servers.active();
   const created = await server.sandboxes.create(options.spec ?? null).catch((error: unknown) => {
     if (!isAppError(error) || !ctx.deadline.isOver(error)) throw error;
-    throw new AppError(
-      'timeout',
+    throw error.with(
+      { hint: 'list the sandboxes: acs sandbox list' },
       `${error.message}; whether the sandbox was created is not known`,
-      {
-        ...error.details,
-        hint: 'list the sandboxes: acs sandbox list',
-      },
     );
   });
   const { id } = created;
@@ -284,12 +280,10 @@ async function createSandbox(options: StartOptions, ctx: TimedContext): Promise<
     await ctx.out.item(sandboxView, sandbox, { changed: true });
     await ctx.out.close();
     if (error.kind !== 'interrupted') throw error;
-    throw new AppError(error.kind, `${error.message}; sandbox ${id} keeps running`, {
-      ...error.details,
-      exitCode: error.exitCode,
-      hint: `delete it: acs sandbox delete ${id}`,
-      data: { id },
-    });
+    throw error.with(
+      { hint: `delete it: acs sandbox delete ${id}`, data: { id } },
+      `${error.message}; sandbox ${id} keeps running`,
+    );
   }
   const short = shortId(id);
   const line = sandbox.status === 'running' ? `started ${short}` : `${short} is ${sandbox.status}`;

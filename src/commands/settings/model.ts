@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { AppError, isFailure } from '../../base/errors.ts';
+import { isFailure } from '../../base/errors.ts';
 import type { Server } from '../../client/shared/server.ts';
 import type { RequestedSettings } from '../../domain/settings-diff.ts';
 import type { JsonValue, SettingsField, SettingsSnapshot } from '../../domain/settings.ts';
@@ -59,12 +59,12 @@ async function checkedName(ctx: Context, model: ModelSettings): Promise<string> 
     return llm_model;
   } catch (error) {
     if (!isFailure(error)) throw error;
-    const { kind, message, details } = error;
-    const next = kind === 'auth' ? 'give the key in the same command: llm_api_key=-' : details.hint;
-    const hint = [next, 'nothing was stored; --no-check stores it without a call']
-      .filter(Boolean)
-      .join('\n');
-    throw new AppError(kind, message, { ...details, hint, cause: error });
+    const next =
+      error.kind === 'auth'
+        ? 'give the key in the same command: llm_api_key=-'
+        : error.details.hint;
+    const hint = [next, 'nothing was stored; --no-check stores it without a call'];
+    throw error.with({ hint: hint.filter(Boolean).join('\n') });
   } finally {
     await progress.done();
   }

@@ -1,11 +1,12 @@
 /** A backend of Agent Canvas on this machine: its usual URL, and the key that it stores. */
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context } from '../context.ts';
-import { AppError, fileProblem, isFailure, isOfKind } from '../../base/errors.ts';
+import { isFailure, isOfKind } from '../../base/errors.ts';
 import { isLoopbackHost } from '../../base/loopback.ts';
 import type { NewKey } from '../../local/profiles/resolve.ts';
 import { beforeTime } from '../../runs/deadline.ts';
+import { readNamedFile } from './files.ts';
 
 export const BACKEND_HERE = 'http://localhost:8000';
 const LOOK_MS = 3_000;
@@ -45,36 +46,22 @@ export async function useOfferedKey(
   const { env, home } = ctx.local;
   const file = path.join(home, '.openhands', 'agent-canvas', 'api-key.txt');
   const ofVariable = env[KEY_VARIABLE];
-  const offer = ofVariable
-    ? { kind: 'env', name: KEY_VARIABLE, mode: 0, read: () => Promise.resolve(ofVariable) }
-    : {
-        kind: 'file',
-        name: file,
-        mode: (await stat(file).catch(() => null))?.mode,
-        read: () => textOf(file),
-      };
-  const { kind, name, mode, read } = offer;
-  if (mode === undefined) return false;
+  const stored = ofVariable ? null : await stat(file).catch(() => null);
+  if (!ofVariable && stored === null) return false;
   const prompt = await ctx.terminal.prompt();
-  const message = `Use the key in ${name}?`;
+  const message = `Use the key in ${ofVariable ? KEY_VARIABLE : file}?`;
   if (!(await prompt.confirm({ message, default: 'yes' }))) return false;
   // Refusing the file would protect nothing: whoever can read it has the key.
-  if (ctx.local.machine().platform !== 'win32' && (mode & 0o077) !== 0)
+  if (ctx.local.machine().platform !== 'win32' && ((stored?.mode ?? 0) & 0o077) !== 0)
     await ctx.warn(`other users have access to ${file}: chmod 600 ${file}`);
   try {
-    await check({ from: 'value', value: await read(), source: `${kind}:${name}` });
+    const value = ofVariable || new TextDecoder().decode(await readNamedFile(ctx, file)).trim();
+    const source = ofVariable ? `env:${KEY_VARIABLE}` : `file:${file}`;
+    await check({ from: 'value', value, source });
     return true;
   } catch (error) {
     if (!isOfKind('auth', 'config')(error)) throw error;
     await ctx.warn(error.message);
     return false;
-  }
-}
-
-async function textOf(file: string): Promise<string> {
-  try {
-    return (await readFile(file, 'utf8')).trim();
-  } catch (error) {
-    throw new AppError('config', `cannot read ${file}: ${fileProblem(error).reason}`);
   }
 }

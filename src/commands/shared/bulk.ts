@@ -90,6 +90,8 @@ export async function changeEach<S extends { id: string }, T>(
   ctx: Context,
   view: View<T>,
   plan: {
+    /** The record of the first target is printed, or its failure thrown. */
+    single: boolean;
     targets: readonly S[];
     unresolved?: readonly BulkItem[];
     /** For a dry run, in which `apply` returns nothing. */
@@ -99,7 +101,10 @@ export async function changeEach<S extends { id: string }, T>(
     apply(target: S): Promise<Change<T>>;
   },
 ): Promise<void> {
-  const { targets, unresolved = [], before, pastTense, concurrency = CONCURRENCY, apply } = plan;
+  const { single, targets, unresolved = [], pastTense, concurrency = CONCURRENCY, apply } = plan;
+  const [first] = targets;
+  if (single && first !== undefined)
+    return await changeOne(ctx, view, pastTense, () => apply(first));
   const isDryRun = ctx.globals.mode === 'dry-run';
   const progress =
     targets.length === 0 || isDryRun
@@ -115,7 +120,7 @@ export async function changeEach<S extends { id: string }, T>(
       return { ...item, changed, before, after };
     } catch (error) {
       if (!isDryRunStop(error)) return failedItem(target.id, error);
-      return { ...item, changed: true, before: before?.(target) ?? null };
+      return { ...item, changed: true, before: plan.before?.(target) ?? null };
     }
   };
   let ended = 0;
@@ -127,35 +132,32 @@ export async function changeEach<S extends { id: string }, T>(
     return item;
   };
   const changes = mapConcurrently(targets, concurrency, work);
-  const items = await changes.finally(() => progress?.done());
-  items.push(...unresolved);
-  const failures = items.filter(({ ok }) => !ok);
+  const items = [...(await changes.finally(() => progress?.done())), ...unresolved];
+  const matched = items.length;
+  const failures = items.flatMap(({ id, error }) =>
+    error === null ? [] : `${id}: ${error.message}`,
+  );
   const failed = failures.length;
-  const isPlain = ctx.out.isPlain && !isDryRun && items.length > 0;
+  const isPlain = ctx.out.isPlain && !isDryRun && matched > 0;
   if (isPlain) {
-    const ids = targets.map(({ id }) => id);
-    const names = new Map(shownIds(view, ids).map((name, index) => [ids[index], name]));
-    const rows = items.map(({ id, error, ...item }): LinePart[] => {
-      const name = names.get(id) ?? id;
+    const names = shownIds(
+      view,
+      targets.map(({ id }) => id),
+    );
+    const rows = items.map(({ id, error, ...item }, index): LinePart[] => {
+      const name = names[index] ?? id;
       const done = { ...item, pending: accepted.has(id) };
       return error === null
         ? [{ text: changeLine(pastTense, name, done) }]
         : [{ text: `${name} was not ${pastTense}: ${error.message}`, tone: 'bad' }];
     });
     const changed = items.filter((item) => item.changed).length;
-    await ctx.out.text([...rows, [{ text: `${changed} of ${items.length} ${pastTense}` }]]);
-  } else
-    await ctx.out.bulk({
-      items,
-      matched: items.length,
-      failed,
-      ...(isDryRun && { dry_run: true }),
-    });
+    await ctx.out.text([...rows, [{ text: `${changed} of ${matched} ${pastTense}` }]]);
+  } else await ctx.out.bulk({ items, matched, failed, ...(isDryRun && { dry_run: true }) });
   if (isDryRun) await ctx.notice('dry run: nothing was changed');
   if (failed === 0) return;
-  const lines = failures.map(({ id, error }) => `${id}: ${error?.message}`);
-  const summary = `${failed} of ${items.length} could not be ${pastTense}`;
-  await failEach(ctx, lines, isPlain ? null : summary);
+  const summary = `${failed} of ${matched} could not be ${pastTense}`;
+  await failEach(ctx, failures, isPlain ? null : summary);
 }
 
 /** Ends a command of which some changes failed. @param summary null where it is printed already */

@@ -77,8 +77,8 @@ export async function changeRecords<
         '… or --all',
     });
   }
-  const result = isSingle(given) ? 'item' : 'bulk';
-  const single = result === 'item';
+  const single = isSingle(given);
+  const result = single ? 'item' : 'bulk';
   ctx.out.check(view, result);
   const words = await readWords(ctx, resource, given);
   const server = await ctx.servers.active();
@@ -100,25 +100,19 @@ export async function changeRecords<
       preview,
     });
   }
-  const request: ChangeRequest<R, O> = {
-    options,
-    targets,
-    unchanged: new Set(),
-    result,
-  };
-  const apply = (target: Target<R>) => applyToFresh(ctx, verb, target, request);
-  if (single)
-    return await changeOne(ctx, view, pastTense, async () =>
-      first === undefined
-        ? { changed: false, before: null, after: null, record: resource.gone(words[0] ?? '') }
-        : await apply(first),
-    );
+  const request: ChangeRequest<R, O> = { options, targets, unchanged: new Set(), result };
+  if (single && first === undefined) {
+    const record = resource.gone(words[0] ?? '');
+    const change = { changed: false, before: null, after: null, record };
+    return await changeOne(ctx, view, pastTense, () => Promise.resolve(change));
+  }
   await changeEach(ctx, view, {
+    single,
     targets,
     unresolved,
     before: ({ seen }) => seen.status,
     pastTense,
-    apply,
+    apply: (target) => applyToFresh(ctx, verb, target, request),
   });
 }
 
@@ -134,13 +128,7 @@ async function selectTargets<R extends StatusRecord>(
     id: (record) => resource.view.id(record),
     filter: matches,
   });
-  return items.map((seen) => ({
-    id: firstId(resource, seen),
-    server,
-    seen,
-    chosenBy: 'selector',
-    matches,
-  }));
+  return items.map((seen) => ({ id: firstId(resource, seen), server, seen, matches }));
 }
 
 async function findTargets<R extends StatusRecord>(
@@ -156,7 +144,7 @@ async function findTargets<R extends StatusRecord>(
     try {
       const seen = await find(word);
       const id = firstId(resource, seen);
-      targets.set(id, { id, server, seen, chosenBy: 'id' });
+      targets.set(id, { id, server, seen });
     } catch (error) {
       onFailure(word, error);
     }

@@ -7,6 +7,7 @@ import type { Server } from '../../client/shared/server.ts';
 import type { Resource, StatusRecord } from './resource.ts';
 import { collectPages, type Page } from '../../domain/pages.ts';
 import type { View } from '../../output/view.ts';
+import { withLateProgress } from './late-progress.ts';
 
 const DEFAULT_LIMIT = 30;
 
@@ -53,7 +54,7 @@ export interface ListRequest<T> {
   filter?: (server: Server) => Promise<(item: T) => boolean>;
 }
 
-interface List<T> {
+export interface List<T> {
   items: T[];
   has_more: boolean;
 }
@@ -61,14 +62,9 @@ interface List<T> {
 export async function printList<T>(ctx: Context, request: ListRequest<T>): Promise<void> {
   const { view, paging, key = (item) => view.id(item) } = request;
   if (paging.watch) {
-    return await (
-      await import('./watch.ts')
-    ).watchList(ctx, {
-      view,
-      key,
-      read: (server) => readList(server, request),
-      begin: (list) => noticeMore(ctx, list, request),
-    });
+    const { watchList } = await import('./watch.ts');
+    const read = (server: Server) => readList(server, request);
+    return await watchList(ctx, view, key, read, (list) => noticeMore(ctx, list, request));
   }
   ctx.out.check(view, 'list');
   const list = await readActive(ctx, request);
@@ -83,7 +79,6 @@ export async function readActive<T>(
 ): Promise<List<T> & { server: Server }> {
   const server = await ctx.servers.active();
   if (!request.paging.allPages) return { server, ...(await readList(server, request)) };
-  const { withLateProgress } = await import('./late-progress.ts');
   const list = await withLateProgress(ctx, 'reading the list', (update) =>
     readList(server, request, (count) => update(`reading the list: ${count} so far`)),
   );
@@ -117,6 +112,17 @@ export async function noticeMore<T>(
     await ctx.notice(`more results are available: use ${otherwise}--limit <n> or --all-pages`);
 }
 
+const SELECTORS = [
+  'all',
+  'status',
+  'olderThan',
+  'newerThan',
+  'idle',
+  'spec',
+  'repo',
+  'search',
+] as const;
+
 export interface SelectorOptions {
   status?: string[];
   olderThan?: number;
@@ -148,10 +154,7 @@ export function addSelectorOptions(command: Command, statuses: readonly string[]
 }
 
 export function hasSelector(options: SelectorOptions & { all?: boolean }): boolean {
-  const { all, status, olderThan, newerThan, idle, spec, repo, search } = options;
-  return [all, status, olderThan, newerThan, idle, spec, repo, search].some(
-    (value) => value !== undefined,
-  );
+  return SELECTORS.some((name) => options[name] !== undefined);
 }
 
 /** Throws `usage` for `--repo .` outside a checkout. */

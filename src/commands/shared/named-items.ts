@@ -4,8 +4,8 @@ import { AppError, type ErrorKind, isOfKind } from '../../base/errors.ts';
 import type { Server } from '../../client/shared/server.ts';
 import { allPages, type Page } from '../../domain/pages.ts';
 import type { View } from '../../output/view.ts';
-import { changeEach, changeOne, confirmAll, type Change } from './bulk.ts';
-import { isSingle, readIds } from './resource.ts';
+import { changeEach, confirmAll, type Change } from './bulk.ts';
+import { readChosen } from './resource.ts';
 import { explain } from './declare.ts';
 import { addPagingOptions, printList, type PagingOptions } from './lists.ts';
 import { cut } from '../../base/text/well-formed.ts';
@@ -93,9 +93,7 @@ async function deleteNamed<T>(
   options: DeleteOptions,
 ): Promise<void> {
   const { view, one, several } = items;
-  const single = isSingle(given);
-  ctx.out.check(view, single ? 'item' : 'bulk');
-  const names = await readIds(ctx, given);
+  const { single, words: names } = await readChosen(ctx, view, given);
   for (const name of names) items.checkName?.(name);
   const server = await ctx.servers.active();
   const stored = new Map<string, T>();
@@ -122,10 +120,12 @@ async function deleteNamed<T>(
       hint: `list them with: ${items.command} list`,
     });
   };
-  const [id = ''] = names;
-  if (single) return await changeOne(ctx, view, 'deleted', () => apply({ id }));
-  const targets = names.map((id) => ({ id }));
-  const before = ({ id }: { id: string }) => (stored.has(id) ? 'present' : null);
-  const { concurrency } = items;
-  await changeEach(ctx, view, { targets, before, pastTense: 'deleted', concurrency, apply });
+  await changeEach(ctx, view, {
+    single,
+    targets: names.map((id) => ({ id })),
+    before: ({ id }) => (stored.has(id) ? 'present' : null),
+    pastTense: 'deleted',
+    concurrency: items.concurrency,
+    apply,
+  });
 }

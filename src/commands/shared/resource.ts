@@ -36,9 +36,8 @@ export interface Target<R> {
   server: Server;
   /** The record when it was chosen; in `apply`, the one that was read right before. */
   seen: R;
-  /** Undefined for a record that was named. */
+  /** Of a record that selectors chose: whether they still do. Undefined for one that was named. */
   matches?: (record: R) => boolean;
-  chosenBy: 'id' | 'selector';
 }
 
 export interface Preview {
@@ -140,19 +139,27 @@ export function isSingle(given: readonly string[]): boolean {
   return given.length === 1 && given[0] !== '-';
 }
 
+/** The words of a command that changes what they name, whose output is checked before. */
+export async function readChosen<T>(
+  ctx: Context,
+  view: View<T>,
+  given: readonly string[],
+): Promise<{ single: boolean; words: string[] }> {
+  const single = isSingle(given);
+  ctx.out.check(view, single ? 'item' : 'bulk');
+  return { single, words: await readIds(ctx, given) };
+}
+
 /** Each id once; `-` stands for ids on stdin, separated by white space. */
-export async function readIds(ctx: Context, given: readonly string[]): Promise<string[]> {
+async function readIds(ctx: Context, given: readonly string[]): Promise<string[]> {
   if (given.filter((id) => id === '-').length > 1)
     throw new AppError('usage', '"-" is given twice, but stdin can be read only once');
-  const ids = new Set<string>();
+  const ids: string[] = [];
   for (const word of given) {
-    if (word !== '-') ids.add(word);
-    else
-      for (const id of new TextDecoder().decode(await ctx.terminal.io.stdin.readAll()).split(/\s+/))
-        ids.add(id);
+    if (word !== '-') ids.push(word);
+    else ids.push(...new TextDecoder().decode(await ctx.terminal.io.stdin.readAll()).split(/\s+/));
   }
-  ids.delete('');
-  return [...ids];
+  return [...new Set(ids)].filter((id) => id !== '');
 }
 
 /** Each id once, those on stdin for `-`. Throws `usage` for the form of one before any request. */

@@ -7,6 +7,7 @@ import { formatDuration, relativeTime } from '../../base/text/time.ts';
 import { chosenFields, valueOf, type Field, type View } from '../../output/view.ts';
 import { isPassing } from '../../runs/deadline.ts';
 import { poll } from '../../runs/poll.ts';
+import type { List } from './lists.ts';
 
 const UNKNOWN_ROWS = 24;
 /** Of the mark of a changed row, and the last column, where terminals wrap. */
@@ -15,26 +16,19 @@ const MARGIN = 3;
 interface Display<T> {
   show(items: readonly T[], changed: readonly T[]): Promise<void>;
   fail(message: string): Promise<void>;
-  end(): Promise<void>;
+  end?(): Promise<void>;
 }
 
-export interface Watched<T> {
-  view: View<T>;
-  key(item: T): string;
-  read(server: Server): Promise<List<T>>;
-  /** Called once, before the list is shown. */
-  begin(list: List<T>): Promise<void>;
-}
-
-interface List<T> {
-  items: T[];
-  has_more: boolean;
-}
-
-/** Throws what the first reading throws, and later what another reading would not change. */
+/**
+ * Throws what the first reading throws, and later what another reading would not change.
+ * @param begin called once, before the list is shown
+ */
 export async function watchList<T>(
   ctx: Context,
-  { view, key, read, begin }: Watched<T>,
+  view: View<T>,
+  key: (item: T) => string,
+  read: (server: Server) => Promise<List<T>>,
+  begin: (list: List<T>) => Promise<void>,
 ): Promise<void> {
   if ((ctx.globals.output ?? '-') !== '-')
     throw new AppError('usage', '--watch and --output cannot be combined');
@@ -72,7 +66,7 @@ export async function watchList<T>(
     // The usual end of a screen is no error.
     ctx.exitCode = error.exitCode;
   } finally {
-    await display.end();
+    await display.end?.();
   }
 }
 
@@ -97,7 +91,6 @@ function lineByLine<T>(ctx: Context, view: View<T>): Display<T> {
       if (message !== failure) await ctx.warn(`${message}; the list is read again`);
       failure = message;
     },
-    end: () => Promise.resolve(),
   };
 }
 
