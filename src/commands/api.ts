@@ -207,9 +207,8 @@ async function contentOf(
   const fields: Field[] = [];
   for (const text of rawField) fields.push(await readField('-f', text, inQuery, ctx));
   for (const text of field) fields.push(await readField('-F', text, inQuery, ctx));
-  const query = new URLSearchParams(
-    inQuery ? fields.map(({ name, value }): [string, string] => [name, String(value)]) : [],
-  );
+  const query = new URLSearchParams();
+  if (inQuery) for (const { name, value } of fields) query.append(name, String(value));
   let bytes: Uint8Array | null = null;
   if (input !== undefined) {
     bytes = await readInput(ctx, input);
@@ -266,10 +265,8 @@ function headersOf(texts: readonly string[]): Record<string, string> {
   return Object.fromEntries(headers);
 }
 
-/** A path with its query, or a URL that has to be one of the server. */
-type Address = { path: string } | { url: string };
-
-function addressOf(text: string): Address {
+/** A path with its query, which begins with a slash, or a URL that has to be one of the server. */
+function addressOf(text: string): string {
   const bad = /[\x00-\x20\x7f-\xa0\u2028\u2029\\#]/.exec(text)?.[0];
   if (bad !== undefined) {
     const code = bad.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
@@ -292,24 +289,24 @@ function addressOf(text: string): Address {
       hint: 'write the path that is meant',
     });
   }
-  if (isUrl) return { url: text };
+  if (isUrl) return text;
   const hint = 'write a path such as /api/v1/users/me';
   if (text === '') throw new AppError('usage', 'the path is empty', { hint });
   if (text.startsWith('//'))
     throw new AppError('usage', 'a path begins with one slash: "//" names a host', { hint });
-  return { path: text.startsWith('/') ? text : `/${text}` };
+  return text.startsWith('/') ? text : `/${text}`;
 }
 
 /** Throws `usage` for another server before a request, unless the URL of `local` is not known. */
 async function relativeTo(
-  address: Address,
+  address: string,
   ctx: Context,
 ): Promise<{ server: Server; path: string }> {
-  const { base_url: planned } = 'url' in address ? await ctx.servers.plan() : { base_url: null };
-  if ('url' in address && planned !== null) pathBelow(planned, address.url);
+  const isPath = address.startsWith('/');
+  const { base_url: planned } = isPath ? { base_url: null } : await ctx.servers.plan();
+  if (planned !== null) pathBelow(planned, address);
   const server = await ctx.servers.active('calls');
-  const path = 'url' in address ? pathBelow(server.info.base_url, address.url) : address.path;
-  return { server, path };
+  return { server, path: isPath ? address : pathBelow(server.info.base_url, address) };
 }
 
 function pathBelow(baseUrl: string, text: string): string {

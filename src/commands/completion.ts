@@ -3,10 +3,13 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command, Argument, Option } from 'commander';
 import type { Context } from './context.ts';
+import type { Server } from '../client/shared/server.ts';
 import type { RecordShape } from '../output/view.ts';
+import { derivedContext } from './shared/derived-context.ts';
 import { explain, explanationOf, childNamed, TOPICS } from './shared/declare.ts';
 import { oneOf, type WithWords } from './shared/option-parsers.ts';
 import { isOfKind, nullIf } from '../base/errors.ts';
+import { beforeTime } from '../runs/deadline.ts';
 import { safeLine } from '../base/text/safe-text.ts';
 
 /** In `completions/`, with the name that the shell looks for. */
@@ -49,22 +52,17 @@ export function declare(command: Command, ctx: Context): void {
       const last = (words.at(-1) ?? '').trim();
       const all = await candidates(words.slice(0, -1), last, root, ctx).catch(() => []);
       const lines = all
-        .filter((each) => each === FILES || each.word.startsWith(last))
-        .map(({ word, title }) => `${word}${title ? `\t${safeLine(title)}` : ''}\n`);
+        .filter((each) => each === FILES || each[0].startsWith(last))
+        .map(([word, title]) => `${word}${title ? `\t${safeLine(title)}` : ''}\n`);
       if (lines.length > 0) await ctx.out.raw(lines.join(''));
     });
 }
 
 const NEWEST = 100;
 
-interface Candidate {
-  word: string;
-  title?: string | null;
-}
+type Candidate = readonly [word: string, title?: string | null];
 
-type Server = Awaited<ReturnType<Context['servers']['connect']>>;
-
-const FILES: Candidate = { word: ':files' };
+const FILES: Candidate = [':files'];
 
 async function candidates(
   before: readonly string[],
@@ -76,22 +74,21 @@ async function candidates(
   const position = positionAfter(flag === undefined ? before : [...before, flag], root);
   if (position === null) return [];
   const { command, values, operands, open } = position;
-  const { clock, git, profiles, local } = ctx;
-  const own: Reading = { clock, git, profiles, local, servers: ctx.servers.of(values) };
+  const own = derivedContext(ctx, { server: values });
   if (open !== undefined) {
     const list = last.slice(prefix.length).replace(/[^,]*$/, '');
     const possible =
       open.long === '--fields' ? fieldsOf(command) : await valuesOf(open, own, pathOf(command));
     return possible
-      .filter(({ word }) => !list.split(',').includes(word))
-      .map((each) => (each === FILES ? each : { ...each, word: prefix + list + each.word }));
+      .filter(([word]) => !list.split(',').includes(word))
+      .map((each) => (each === FILES ? each : [prefix + list + each[0], each[1]]));
   }
   if (last.startsWith('-')) {
     const options = [command, ...(command === root ? [] : [root])].flatMap((each) =>
       each.createHelp().visibleOptions(each),
     );
     return options.flatMap(({ short, long, description }) =>
-      [short, long].flatMap((word) => (word === undefined ? [] : [{ word, title: description }])),
+      [short, long].flatMap((word) => (word === undefined ? [] : [[word, description] as const])),
     );
   }
   if (command.parent === root && command.name() === 'help') return helpPages(root, operands);
@@ -101,9 +98,6 @@ async function candidates(
   const parameter = parameters[operands.length] ?? parameters.find(({ variadic }) => variadic);
   return parameter === undefined ? [] : await valuesOf(parameter, own, pathOf(command));
 }
-
-/** What candidates are read with; the servers are those of the flags before the word. */
-type Reading = Pick<Context, 'clock' | 'git' | 'profiles' | 'local' | 'servers'>;
 
 interface Position {
   command: Command;
@@ -141,7 +135,7 @@ function childrenOf(command: Command): Candidate[] {
     .createHelp()
     .visibleCommands(command)
     .filter((child) => child.name() !== 'help' || command.parent === null)
-    .map((child) => ({ word: child.name(), title: child.description() }));
+    .map((child) => [child.name(), child.description()]);
 }
 
 /** @param operands of `help`: a command, word by word, or a topic */
@@ -149,8 +143,8 @@ function helpPages(root: Command, operands: readonly string[]): Candidate[] {
   let command: Command | undefined = root;
   for (const word of operands) command = command && childNamed(command, word);
   if (command === undefined) return [];
-  const children = childrenOf(command).filter(({ word }) => word !== 'help');
-  return command === root ? [...children, ...TOPICS.map((word) => ({ word }))] : children;
+  const children = childrenOf(command).filter(([word]) => word !== 'help');
+  return command === root ? [...children, ...TOPICS.map((word) => [word] as const)] : children;
 }
 
 /** The fields of the first record that the help of the command names. */
@@ -162,12 +156,12 @@ function fieldsOf(command: Command): Candidate[] {
     listForm: take,
     changeForms: (shape) => [take(shape)],
   });
-  return (first?.fields ?? []).map(({ name }) => ({ word: name }));
+  return (first?.fields ?? []).map(({ name }) => [name]);
 }
 
 async function valuesOf(
   parameter: Option | Argument,
-  ctx: Reading,
+  ctx: Context,
   command: string,
 ): Promise<Candidate[]> {
   const [name = '', form = ''] =
@@ -177,12 +171,12 @@ async function valuesOf(
   const names = NAMES.find(([pattern]) => pattern.test(`${command} ${name}`))?.[1];
   // Shells expand what they insert: only plain words, also with {name} in them, are offered.
   if (names !== undefined)
-    return (await names(ctx)).filter(({ word }) => /^[\w.@/]([\w.@:+/-]|\{\w+\})*$/.test(word));
+    return (await names(ctx)).filter(([word]) => /^[\w.@/]([\w.@:+/-]|\{\w+\})*$/.test(word));
   const { words } = (parameter.parseArg ?? {}) as Partial<WithWords>;
-  if (words !== undefined) return words.map((word) => ({ word }));
+  if (words !== undefined) return words.map((word) => [word]);
   // `<file|->`, `<path>`, `<tasks.jsonl|->`.
   if (!/(^|\|)(file|path|dir|src|dst|[^|]+\.jsonl?)(\||$)/.test(form)) return [];
-  return name === '--replay' ? [{ word: 'demo' }, FILES] : [FILES];
+  return name === '--replay' ? [['demo'], FILES] : [FILES];
 }
 
 function pathOf(command: Command): string {
@@ -194,14 +188,12 @@ function pathOf(command: Command): string {
 
 const NAMES: readonly (readonly [
   parameter: RegExp,
-  names: (ctx: Reading) => Promise<Candidate[]>,
+  names: (ctx: Context) => Promise<Candidate[]>,
 ])[] = [
   [
     / --profile$|^(profile (show|use|rename|delete)|login|logout) name$/,
     async (ctx) =>
-      [...(await (await ctx.profiles.store()).list()), { name: 'local' }].map(({ name }) => ({
-        word: name,
-      })),
+      [...(await (await ctx.profiles.store()).list()), { name: 'local' }].map(({ name }) => [name]),
   ],
   [
     /^api path$/,
@@ -213,17 +205,14 @@ const NAMES: readonly (readonly [
           headers: {},
           body: null,
         });
-        return Object.keys((json as { paths: object }).paths).map((word) => ({ word }));
+        return Object.keys((json as { paths: object }).paths).map((word) => [word]);
       }),
   ],
   [
     /^settings (?!profile).* key/,
     async () =>
       (await import('../domain/settings-fields.ts')).SETTINGS_FIELDS.map(
-        ({ name, description }) => ({
-          word: name,
-          title: description,
-        }),
+        ({ name, description }) => [name, description],
       ),
   ],
   [
@@ -231,22 +220,22 @@ const NAMES: readonly (readonly [
     (ctx) =>
       afterLast(ctx, async ({ conversations }) => {
         const { items } = await conversations.list({ pageSize: NEWEST }, null);
-        return items.map(({ id, title, status }) => ({
-          word: id,
-          title: [status, title].filter(Boolean).join(' · '),
-        }));
+        return items.map(({ id, title, status }) => [
+          id,
+          [status, title].filter(Boolean).join(' · '),
+        ]);
       }),
   ],
   [
     /^conv (new|chat) --branch$/,
-    async ({ git }) => (await git.localBranches()).map((word) => ({ word })),
+    async ({ git }) => (await git.localBranches()).map((word) => [word]),
   ],
   [
     / --model$/,
     (ctx) =>
       fromLocal(ctx, async (server) => {
         const { listModels } = await import('./shared/model-check.ts');
-        return (await listModels(ctx, server, null, NEWEST)).items.map(({ id }) => ({ word: id }));
+        return (await listModels(ctx, server, null, NEWEST)).items.map(({ id }) => [id]);
       }),
   ],
   [/ --sandbox$/, (ctx) => fromLocal(ctx, listSandboxes)],
@@ -255,59 +244,58 @@ const NAMES: readonly (readonly [
     / --spec$|^specs .* id$/,
     (ctx) =>
       fromLocal(ctx, async ({ specs }) =>
-        (await specs.list(null, NEWEST)).items.map(({ id }) => ({ word: id })),
+        (await specs.list(null, NEWEST)).items.map(({ id }) => [id]),
       ),
   ],
   [
     /^secret .* name$/,
     (ctx) =>
       fromLocal(ctx, async ({ secrets }) =>
-        (await secrets.list(null, NEWEST)).items.map(({ name, description }) => ({
-          word: name,
-          title: description,
-        })),
+        (await secrets.list(null, NEWEST)).items.map(({ name, description }) => [
+          name,
+          description,
+        ]),
       ),
   ],
   [
     /^settings profile .* name$/,
     (ctx) =>
       fromLocal(ctx, async ({ modelProfiles }) =>
-        (await modelProfiles.list()).map(({ name, model }) => ({ word: name, title: model })),
+        (await modelProfiles.list()).map(({ name, model }) => [name, model]),
       ),
   ],
 ];
 
 async function listSandboxes({ sandboxes }: Server): Promise<Candidate[]> {
   const { items } = await sandboxes.list(null, NEWEST, 'none');
-  return items.map(({ id, status }) => ({ word: id, title: status }));
+  return items.map(({ id, status }) => [id, status]);
 }
 
 /** The local service is read first: its conversation is known under its name, and not its URL. */
 async function afterLast(
-  ctx: Reading,
+  ctx: Context,
   read: (server: Server) => Promise<Candidate[]>,
 ): Promise<Candidate[]> {
   const listed = await fromLocal(ctx, read);
   const url = (await activeUrl(ctx)) ?? (await (await ctx.local.service()).running())?.url;
   const last =
     url === undefined ? null : await ctx.servers.lastConversation.get(new URL(url).origin);
-  return [...(last === null ? [] : [{ word: '@last', title: last }]), ...listed];
+  return last === null ? listed : [['@last', last], ...listed];
 }
 
-async function activeUrl(ctx: Reading): Promise<string | null> {
+async function activeUrl(ctx: Context): Promise<string | null> {
   // No server is assumed here, because stderr is not a terminal.
   const plan = await ctx.servers.plan().catch(nullIf(isOfKind('config')));
   return plan?.base_url ?? null;
 }
 
 async function fromLocal(
-  ctx: Reading,
+  ctx: Context,
   read: (server: Server) => Promise<Candidate[]>,
 ): Promise<Candidate[]> {
   const running =
     (await activeUrl(ctx)) === null ? await (await ctx.local.service()).running() : null;
   if (running === null) return [];
-  const { beforeTime } = await import('../runs/deadline.ts');
   const time = new AbortController();
   const target = { base_url: running.url, key: running.key, local: true };
   const answer = ctx.servers

@@ -39,11 +39,9 @@ export async function signInByDevice(
       progress.show();
     });
     ctx.terminal.keepSecret(key);
-    await progress.done();
     return { from: 'value', value: key, source: 'device' };
-  } catch (error) {
-    await progress.fail();
-    throw error;
+  } finally {
+    await progress.done();
   }
 }
 

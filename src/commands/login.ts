@@ -120,7 +120,9 @@ async function chooseTarget(
     const text = 'the profile "local" is the local service: it takes no URL and no key';
     throw new AppError('usage', text, { hint: 'choose another name' });
   }
-  const known = await namedServer(store, named, baseUrl);
+  const stored = named === undefined ? null : await store.get(named);
+  const ofStored = stored && { url: stored.base_url, source: `profile:${stored.name}` };
+  const known = baseUrl === undefined ? ofStored : { url: baseUrl, source: 'flag' };
   // A wrong flag is an error before the first prompt.
   store.draft(named ?? 'server', known?.url ?? CLOUD_URL);
   const missing = [
@@ -135,17 +137,6 @@ async function chooseTarget(
   if (server === LOCAL) return LOCAL;
   const name = named ?? (await askForName(ctx, store, server.url));
   return { ...store.draft(name, server.url), source: server.source };
-}
-
-/** Null where neither a flag nor a stored profile names it. */
-async function namedServer(
-  store: ProfileStore,
-  name: string | undefined,
-  baseUrl: string | undefined,
-): Promise<{ url: string; source: string } | null> {
-  const stored = name === undefined ? null : await store.get(name);
-  if (baseUrl !== undefined) return { url: baseUrl, source: 'flag' };
-  return stored && { url: stored.base_url, source: `profile:${stored.name}` };
 }
 
 async function confirmReplacement(
@@ -229,8 +220,8 @@ async function askForServer(
   if (answer === 'canvas') return { url: BACKEND_HERE, source: 'canvas' };
   if (answer === 'cloud') return { url: CLOUD_URL, source: 'cloud' };
   const urlOf = (text: string) => {
-    const url = withLoopbackScheme(text);
-    return url.includes('://') ? url : `https://${url.trim()}`;
+    const url = withLoopbackScheme(text.trim());
+    return url.includes('://') ? url : `https://${url}`;
   };
   const text = await prompt.input({
     message: 'URL of the server',
@@ -251,13 +242,12 @@ async function askForName(ctx: Context, store: ProfileStore, url: string): Promi
   const host = new URL(base_url).host
     .replace(/[^A-Za-z0-9._-]+/g, '-')
     .replace(/^[^A-Za-z0-9]+/, '');
-  let suggested = host === '' || host === LOCAL ? 'server' : cut(host, 64);
-  if (base_url === CLOUD_URL) suggested = 'cloud';
-  if (base_url === BACKEND_HERE) suggested = 'canvas';
+  const names: Record<string, string> = { [CLOUD_URL]: 'cloud', [BACKEND_HERE]: 'canvas' };
+  const ofHost = host === '' || host === LOCAL ? 'server' : cut(host, 64);
   const prompt = await ctx.terminal.prompt();
   return await prompt.input({
     message: 'Name of the profile',
-    default: suggested,
+    default: names[base_url] ?? ofHost,
     validate: (value) => trueOrProblem(() => store.draft(value, url)),
   });
 }
@@ -313,9 +303,8 @@ async function askForKey(ctx: Context, check: (plan: NewKey) => Promise<void>): 
   const validate = async (value: string): Promise<true | string> => {
     prompts += 1;
     try {
-      await check(
-        value.trim() === '' ? { from: 'none' } : { from: 'value', value, source: 'prompt' },
-      );
+      const isNone = value.trim() === '';
+      await check(isNone ? { from: 'none' } : { from: 'value', value, source: 'prompt' });
       return true;
     } catch (error) {
       if (!isOfKind('auth', 'config')(error) || prompts === KEY_PROMPTS) throw error;

@@ -119,11 +119,9 @@ function declareShow(parent: Command, ctx: Context): void {
     .action(async (name: string | undefined) => {
       ctx.out.check(showView, 'item');
       const store = await ctx.profiles.store();
-      let own = ctx;
-      if (name !== undefined) {
-        await existing(store, name);
-        own = derivedContext(ctx, { server: { profile: name, baseUrl: undefined } });
-      }
+      if (name !== undefined) await existing(store, name);
+      const server = name === undefined ? {} : { profile: name, baseUrl: undefined };
+      const own = derivedContext(ctx, { server });
       const target = await own.servers.target();
       for (const notice of target.notices) await ctx.notice(notice);
       let identity = identityOf(target);

@@ -1,6 +1,5 @@
 import type { OutputStream } from '../base/streams.ts';
 import { isForPrograms, noticeLine } from '../base/text/notice.ts';
-import { safeLine } from '../base/text/safe-text.ts';
 import { isCi, paletteFor, takesColors } from './palette.ts';
 import type { TerminalStreams } from './writable.ts';
 import type { StatusLineOptions } from './status-line.ts';
@@ -9,8 +8,7 @@ export interface Progress {
   update(text: Text): void;
   hide(): void;
   show(): void;
-  done(text?: string): Promise<void>;
-  fail(text?: string): Promise<void>;
+  done(): Promise<void>;
 }
 
 /** A status line calls the function each second. */
@@ -43,14 +41,6 @@ export async function createProgress(options: ProgressOptions): Promise<Progress
     typeof text === 'string'
       ? new (await import('./spinner.ts')).Spinner(shown, colors)
       : new (await import('./status-line.ts')).StatusLine(shown);
-  let ended = false;
-  const end = async (mark: string, last: string | undefined): Promise<void> => {
-    if (ended) return;
-    ended = true;
-    await line.end();
-    if (last !== undefined)
-      await stderr.write(`${mark} ${safeLine(last)}\n`).catch(() => undefined);
-  };
   return {
     update(next) {
       current = next;
@@ -58,8 +48,7 @@ export async function createProgress(options: ProgressOptions): Promise<Progress
     },
     hide: () => line.hide(),
     show: () => line.show(),
-    done: (last) => end(palette.good('✓'), last),
-    fail: (last) => end(palette.bad('✗'), last),
+    done: () => line.end(),
   };
 }
 
@@ -68,7 +57,6 @@ const NOTHING: Progress = {
   hide: () => undefined,
   show: () => undefined,
   done: () => Promise.resolve(),
-  fail: () => Promise.resolve(),
 };
 
 function textOf(text: Text): string {
@@ -86,11 +74,13 @@ function lineByLine(stderr: OutputStream, first: Text, format: string | undefine
     // A stderr that is closed must not end a wait.
     last = last.then(() => stderr.write(noticeLine(text, format))).catch(() => undefined);
   };
-  const end = async (text: string | undefined): Promise<void> => {
-    if (text !== undefined) show(text);
-    ended = true;
-    await last;
-  };
   show(first);
-  return { ...NOTHING, update: show, done: end, fail: end };
+  return {
+    ...NOTHING,
+    update: show,
+    async done() {
+      ended = true;
+      await last;
+    },
+  };
 }

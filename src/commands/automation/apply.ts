@@ -106,7 +106,9 @@ async function applyFiles(
 
   const server = await ctx.servers.active();
   const steps = planOf(files, await allAutomations(server), prune ? 'delete' : 'keep');
-  await noticeDifferences(ctx, steps);
+  for (const { file, differences } of steps)
+    for (const { field, before, after } of differences)
+      await ctx.notice(`${file?.file}: ${field}: ${shown(before)} → ${shown(after)}`);
   if (!recreate) refuseRecreation(steps);
 
   // An equal file was valid when it was applied: without a change there is nothing to validate.
@@ -114,10 +116,10 @@ async function applyFiles(
     await refuseProblems(ctx, await validateAll(server, files));
   await confirmDeletions(ctx, steps);
 
-  const applied: { result: AppliedFile; failure: AppError | null }[] = [];
-  for (const step of steps) applied.push(await applyStep(ctx, server, step));
-  const results = applied.map(({ result }) => result);
-  const failures = applied.flatMap(({ failure }) => failure ?? []);
+  const results: AppliedFile[] = [];
+  const failures: AppError[] = [];
+  for (const step of steps)
+    results.push(await applyStep(ctx, server, step, (failure) => failures.push(failure)));
   const counts = { has_more: false, matched: steps.length, failed: failures.length };
   const isDryRun = ctx.globals.mode === 'dry-run';
   await ctx.out.list(appliedView, results, { ...counts, ...(isDryRun && { dry_run: true }) });
@@ -136,7 +138,8 @@ async function applyStep(
   ctx: Context,
   server: Server,
   step: Step,
-): Promise<{ result: AppliedFile; failure: AppError | null }> {
+  onFailure: (error: AppError) => void,
+): Promise<AppliedFile> {
   const { action, file, seen, differences } = step;
   const result: AppliedFile = {
     file: file?.file ?? null,
@@ -148,16 +151,16 @@ async function applyStep(
     error: null,
   };
   const isSent = !ctx.signal.aborted;
-  if (ctx.globals.mode === 'dry-run') return { result, failure: null };
+  if (ctx.globals.mode === 'dry-run') return result;
   try {
     ctx.signal.throwIfAborted();
-    const id = await execute(server, step);
-    return { result: { ...result, id }, failure: null };
+    return { ...result, id: await execute(server, step) };
   } catch (failure) {
     if (!isAppError(failure)) throw failure;
+    onFailure(failure);
     const error = { code: failure.kind, message: failure.message };
     const action = isSent && isUnknown(failure) ? 'unknown' : `not ${result.action}`;
-    return { result: { ...result, action, changed: false, error }, failure };
+    return { ...result, action, changed: false, error };
   }
 }
 
@@ -167,12 +170,6 @@ async function confirmDeletions(ctx: Context, steps: readonly Step[]): Promise<v
   const what = `${deleted.length} automation${deleted.length === 1 ? '' : 's'}`;
   const preview = deleted.map(({ seen }) => `automation ${seen?.id}: ${seen?.name}`);
   await confirmChange(ctx, { message: `delete ${what} that no file has?`, preview });
-}
-
-async function noticeDifferences(ctx: Context, steps: readonly Step[]): Promise<void> {
-  for (const { file, differences } of steps)
-    for (const { field, before, after } of differences)
-      await ctx.notice(`${file?.file}: ${field}: ${shown(before)} → ${shown(after)}`);
 }
 
 const MOST_SHOWN = 200;

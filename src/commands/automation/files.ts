@@ -14,18 +14,13 @@ export interface FileProblem extends DraftProblem {
   file: string;
 }
 
-export interface ReadFiles {
-  files: AutomationFile[];
-  problems: FileProblem[];
-}
-
 /** Of a folder the JSON and YAML files directly in it. Throws `usage` where it has none. */
 export async function readAutomationFiles(
   ctx: Context,
   given: readonly string[],
   options: { prune?: boolean | undefined },
-): Promise<ReadFiles> {
-  const read: ReadFiles = { files: [], problems: [] };
+): Promise<{ files: AutomationFile[]; problems: FileProblem[] }> {
+  const read = { files: [] as AutomationFile[], problems: [] as FileProblem[] };
   const files = await Promise.all(given.map((each) => filesOf(ctx, each, options)));
   const names = new Set(files.flat());
   for (const file of names) {

@@ -9,7 +9,12 @@ import { isAppliedByAcs } from '../../domain/automation-plan.ts';
 import { byId, collectPages } from '../../domain/pages.ts';
 import { sourceWords } from '../../domain/target-sources.ts';
 import type { ResolvedTarget } from '../../local/profiles/resolve.ts';
-import { callsModelFromHere, modelOf, tryModel } from '../shared/model-check.ts';
+import {
+  callsModelFromHere,
+  modelOf,
+  tryModel,
+  type ModelSettings,
+} from '../shared/model-check.ts';
 import { checkKey } from '../whoami.ts';
 import { checkEnvironment } from './environment.ts';
 import { pass, skip, warn, type Finding, type Result } from './findings.ts';
@@ -61,9 +66,9 @@ export async function runChecks(ctx: Context, onCheck: (id: string) => void): Pr
       if (!isAppError(error) || isRethrown(error)) throw error;
       finding = failed(id, error);
     }
-    const { status, text, hint = null, data = null } = finding;
-    if (finding.blocks !== undefined) blocks.set(id, finding.blocks);
-    results.push({ id, status, text, hint, data });
+    const { blocks: why, ...result } = finding;
+    if (why !== undefined) blocks.set(id, why);
+    results.push({ id, ...result });
   }
   return results;
 }
@@ -73,7 +78,7 @@ function failed(id: string, error: AppError): Finding {
   if (error.kind === 'unsupported' && id !== 'server') return { ...skip(error.message), blocks };
   const hint =
     error.details.hint ?? 'check the URL (http or https, port, path) and the log of the server';
-  return { status: 'fail', text: error.message, hint, blocks };
+  return { ...warn(error.message, hint), status: 'fail', blocks };
 }
 
 const CHECKS: readonly Check[] = [
@@ -102,7 +107,7 @@ const CHECKS: readonly Check[] = [
     async run({ server }) {
       const { items, has_more } = await collectPages({
         fetch: (page, pageSize) => server.sandboxes.list(page, pageSize, 'none'),
-        id: (sandbox) => sandbox.id,
+        id: byId,
         limit: MOST_SANDBOXES,
       });
       const running = items.filter(({ status }) => ['running', 'starting'].includes(status)).length;
@@ -119,8 +124,7 @@ const CHECKS: readonly Check[] = [
     async run({ dataDir }) {
       let folder = dataDir;
       // It is created at the first start.
-      while ((await statOf(folder)) === null && folder !== path.dirname(folder))
-        folder = path.dirname(folder);
+      while ((await statOf(folder)) === null) folder = path.dirname(folder);
       const { bavail, bsize } = await statfs(folder);
       const free = bavail * bsize;
       const data = { path: folder, free_bytes: free };
@@ -204,16 +208,10 @@ async function checkConnection(facts: Facts): Promise<Finding> {
   const { base_url, key, local, base_url_source, key_source } = facts.target as ResolvedTarget & {
     base_url: string;
   };
+  const sources = { base_url_source, key_source };
+  const target = { base_url, key, local, sources, cache: 'none', startUp: 'once' } as const;
   try {
-    const sources = { base_url_source, key_source };
-    facts.server = await facts.ctx.servers.connect({
-      base_url,
-      key,
-      local,
-      sources,
-      cache: 'none',
-      startUp: 'once',
-    });
+    facts.server = await facts.ctx.servers.connect(target);
   } catch (error) {
     if (!isAnswer(error)) throw error;
     facts.refusal = error;
@@ -291,15 +289,15 @@ async function checkModel({ ctx, server }: Facts): Promise<Finding> {
 }
 
 async function callModel(
-  ctx: Facts['ctx'],
-  model: ReturnType<typeof modelOf>,
+  ctx: Context,
+  model: ModelSettings,
   data: Finding['data'],
 ): Promise<Finding> {
   const { url, llm_model, warning } = await tryModel(ctx, model, 30_000);
   if (warning !== null) return warn(warning.text, warning.hint, data);
   if (llm_model === model.llm_model) return pass(`${llm_model} at ${url} answers`, data);
   const text = `${url} has the model under its whole name, which is stored as ${llm_model}`;
-  return { status: 'fail', text, hint: `acs settings set llm_model=${llm_model}`, data };
+  return { ...warn(text, `acs settings set llm_model=${llm_model}`, data), status: 'fail' };
 }
 
 /** Git sync writes what `automation apply` creates to its repository, and reads it from there. */

@@ -7,21 +7,19 @@ export interface Result {
   data: Record<string, unknown> | null;
 }
 
-export interface Finding extends Pick<Result, 'status' | 'text'> {
-  hint?: string;
-  data?: Record<string, unknown>;
+export interface Finding extends Omit<Result, 'id'> {
   /** Why the checks that need this one cannot run; an error that is thrown blocks them, too. */
   blocks?: string;
 }
 
-export function pass(text: string, data?: Finding['data']): Finding {
-  return { status: 'pass', text, data };
+export function pass(text: string, data: Finding['data'] = null): Finding {
+  return { status: 'pass', text, hint: null, data };
 }
 
-export function skip(text: string, data?: Finding['data']): Finding {
-  return { status: 'skip', text, data };
+export function skip(text: string, data: Finding['data'] = null): Finding {
+  return { status: 'skip', text, hint: null, data };
 }
 
-export function warn(text: string, hint: string, data?: Finding['data']): Finding {
+export function warn(text: string, hint: string, data: Finding['data'] = null): Finding {
   return { status: 'warn', text, hint, data };
 }

@@ -28,6 +28,8 @@ type Options = ChangeOptions & WaitOptions;
 type SandboxVerb = Omit<Verb<TimedContext, Sandbox, Options>, 'resource'>;
 type Request = ChangeRequest<Sandbox, Options>;
 
+const EXITS = ['failed', 'not-found', 'unsupported', 'conflict', 'timeout'] as const;
+
 export function declarePause(parent: Command, ctx: Context): void {
   const command = parent
     .command('pause')
@@ -44,7 +46,7 @@ export function declarePause(parent: Command, ctx: Context): void {
   explain(command, {
     notes: ['A paused sandbox is left unchanged: exit 0, "changed":false.'],
     json: ({ changeForms }) => changeForms(sandboxView),
-    exits: ['failed', 'not-found', 'unsupported', 'conflict', 'timeout'],
+    exits: EXITS,
     examples: {
       'acs sandbox pause @last': 'pause the sandbox of the last conversation',
       'acs sandbox pause --idle 2h -y': 'pause all sandboxes that were idle for two hours',
@@ -63,7 +65,7 @@ export function declareResume(parent: Command, ctx: Context): void {
       'To continue an unfinished run use `acs conv resume`.',
     ],
     json: ({ changeForms }) => changeForms(sandboxView),
-    exits: ['failed', 'not-found', 'unsupported', 'conflict', 'timeout'],
+    exits: EXITS,
     examples: {
       'acs sandbox resume @last': 'resume the sandbox of the last conversation',
       'acs sandbox list --status paused -q | acs sandbox resume -': 'resume all paused sandboxes',
@@ -72,14 +74,6 @@ export function declareResume(parent: Command, ctx: Context): void {
 }
 
 /** Throws `conflict` for a sandbox of another spec. */
-export async function resumeSandbox(
-  ctx: Context,
-  id: string,
-  { spec, ...options }: WaitOptions & { spec?: string },
-): Promise<void> {
-  await changeSandboxes(ctx, resume(spec), [id], options);
-}
-
 function resume(spec?: string): SandboxVerb {
   return {
     word: 'resume',
@@ -87,10 +81,8 @@ function resume(spec?: string): SandboxVerb {
     apply(timed, target, request) {
       const { id, spec_id: its } = target.seen;
       if (spec !== undefined && its !== spec) {
-        throw new AppError(
-          'conflict',
-          `sandbox ${id} has the spec ${its ?? '(unknown)'}, not ${spec}`,
-        );
+        const text = `sandbox ${id} has the spec ${its ?? '(unknown)'}, not ${spec}`;
+        throw new AppError('conflict', text);
       }
       return move(timed, 'running', target, request, spec);
     },
@@ -121,7 +113,7 @@ export function declareDelete(parent: Command, ctx: Context): void {
         'cannot continue.',
     ],
     json: ({ changeForms }) => changeForms(sandboxView),
-    exits: ['failed', 'not-found', 'unsupported', 'conflict', 'timeout'],
+    exits: EXITS,
     examples: {
       'acs sandbox delete @last -y': 'delete the sandbox of the last conversation',
       'acs sandbox delete --status paused --older-than 7d --dry-run':
@@ -239,7 +231,7 @@ export function declareStart(parent: Command, ctx: Context): void {
   addWaitTimeout(command);
   explain(command, {
     json: ({ objectForm }) => [objectForm(sandboxView, 'changed')],
-    exits: ['failed', 'not-found', 'unsupported', 'conflict', 'unknown-outcome', 'timeout'],
+    exits: [...EXITS, 'unknown-outcome'],
     examples: {
       'acs sandbox start --json':
         'create a sandbox from the default spec and print it when it is running',
@@ -247,7 +239,8 @@ export function declareStart(parent: Command, ctx: Context): void {
     },
   });
   command.action(async (id: string | undefined, options: StartOptions) => {
-    if (id !== undefined) return await resumeSandbox(ctx, id, options);
+    const { spec, ...others } = options;
+    if (id !== undefined) return await changeSandboxes(ctx, resume(spec), [id], others);
     checkLimitWithoutNoWait(options);
     ctx.out.check(sandboxView, 'item');
     await withinDeadline(ctx, limitsOf(ctx, options), (timed) => createSandbox(options, timed));

@@ -106,13 +106,9 @@ async function copy(
 function readSides(source: string, target: string): Sides {
   const [from, to] = [readSide(source), readSide(target)];
   if (from !== null && to !== null) {
-    throw new AppError(
-      'usage',
-      'both sides name a sandbox; one of them has to be on this machine',
-      {
-        hint: 'a path of this machine with a colon needs a slash before it: ./a:b',
-      },
-    );
+    const text = 'both sides name a sandbox; one of them has to be on this machine';
+    const hint = 'a path of this machine with a colon needs a slash before it: ./a:b';
+    throw new AppError('usage', text, { hint });
   }
   if (from !== null) return { way: 'download', ...from, local: target };
   if (to !== null) return { way: 'upload', ...to, local: source };
@@ -139,7 +135,7 @@ interface Upload extends SandboxContent {
   files: number;
   /** The bytes of all files; null: not known before. */
   total: number | null;
-  leftOut: string[];
+  leftOut: readonly string[];
 }
 
 async function readSource(ctx: Context, given: string): Promise<Upload> {
@@ -154,12 +150,8 @@ async function readSource(ctx: Context, given: string): Promise<Upload> {
     leftOut: [],
   } as const;
   if (given === '-') {
-    return {
-      ...stream,
-      leftOut: [],
-      from: '-',
-      parts: once(ctx.terminal.io.stdin.raw as AsyncIterable<Uint8Array>),
-    };
+    const parts = once(ctx.terminal.io.stdin.raw as AsyncIterable<Uint8Array>);
+    return { ...stream, from: '-', parts };
   }
   const info = statPath(given, ctx.local.cwd);
   const { path: from, mode, bytes } = info;
@@ -168,35 +160,29 @@ async function readSource(ctx: Context, given: string): Promise<Upload> {
       hint: from === given ? 'check the path' : `check the path; full path: ${from}`,
     });
   }
-  if (isPipe(from)) return { ...stream, leftOut: [], from, parts: once(fileParts(from)) };
+  if (isPipe(from)) return { ...stream, from, parts: once(fileParts(from)) };
   const kind = checkSource(info, given);
-  const named = { kind, from, name: nameOf(given) };
-  if (kind === 'file') {
+  const name = nameOf(given);
+  if (kind === 'file')
     return {
-      ...named,
+      ...stream,
+      from,
+      name,
       mode,
       bytes,
       total: bytes,
-      files: 1,
-      leftOut: [],
       parts: () => fileParts(from, bytes),
     };
-  }
-  const { parts, files, bytes: total, leftOut } = await openFolder(from, ctx.signal);
-  return { ...named, mode: null, bytes: null, total, files, leftOut, parts };
+  const { bytes: total, ...folder } = await openFolder(from, ctx.signal);
+  return { ...stream, kind, from, name, total, ...folder };
 }
 
 function once(stream: AsyncIterable<Uint8Array>): () => AsyncIterable<Uint8Array> {
   let isRead = false;
   return () => {
     if (isRead) {
-      throw new AppError(
-        'network',
-        'the connection was cut while a stream was sent; it cannot be read again',
-        {
-          retryable: true,
-        },
-      );
+      const text = 'the connection was cut while a stream was sent; it cannot be read again';
+      throw new AppError('network', text, { retryable: true });
     }
     isRead = true;
     return stream;
@@ -216,9 +202,8 @@ async function uploadTo(
   content: Upload,
   { id, path }: Sides,
 ): Promise<Copied> {
-  const stat = (each: string) => files.stat(each);
   const missing = (message: string) => missingIn(path, `${message} in the sandbox`);
-  const target = await targetOf(content, path, stat, missing);
+  const target = await targetOf(content, path, (each) => files.stat(each), missing);
   for (const each of content.leftOut) await ctx.warn(`left out: ${each}`);
   const counter = await countBytes(ctx, `copying to sandbox ${id}`, content.total);
   try {

@@ -205,11 +205,8 @@ function createControls(signal: AbortSignal, onSignal: 'signal' | 'kill') {
   let send = (control: ProgramControl): void => void waiting.push(control);
   const pass = (): void => {
     const code = isAppError(signal.reason) ? signal.reason.exitCode : 0;
-    send(
-      onSignal === 'kill'
-        ? { type: 'kill' }
-        : { type: 'signal', signal: SIGNALS.get(code) ?? 'SIGINT' },
-    );
+    const ended = { type: 'signal', signal: SIGNALS.get(code) ?? 'SIGINT' } as const;
+    send(onSignal === 'kill' ? { type: 'kill' } : ended);
   };
   if (signal.aborted) pass();
   signal.addEventListener('abort', pass, { once: true });

@@ -10,25 +10,24 @@ import type { Server } from '../../client/shared/server.ts';
 import type { Resource } from '../shared/resource.ts';
 
 const TABLE = ['id', 'status', 'spec_id', 'created_at', 'last_active_at', 'repositories'];
-const TSV =
-  'id status status_detail spec_id created_at last_active_at conversation_ids repositories'.split(
-    ' ',
-  );
+const FIELDS: View<Sandbox>['fields'] = [
+  { name: 'id', as: 'id', weight: 3 },
+  { name: 'status', as: 'status', weight: 0 },
+  { name: 'status_detail' },
+  { name: 'spec_id', weight: 2 },
+  { name: 'created_at', as: 'time', weight: 0 },
+  { name: 'last_active_at', as: 'time', weight: 0 },
+  { name: 'conversation_ids', json: { list: true } },
+  { name: 'repositories', weight: 2, cut: 'front', json: { list: true } },
+  { name: 'urls', json: { list: true, members: ['name', 'url'] } },
+];
+
+const TSV = FIELDS.map(({ name }) => name).filter((name) => name !== 'urls');
 
 export const sandboxView: View<Sandbox> = {
   noun: 'sandbox',
   id: (sandbox) => sandbox.id,
-  fields: [
-    { name: 'id', as: 'id', weight: 3 },
-    { name: 'status', as: 'status', weight: 0 },
-    { name: 'status_detail' },
-    { name: 'spec_id', weight: 2 },
-    { name: 'created_at', as: 'time', weight: 0 },
-    { name: 'last_active_at', as: 'time', weight: 0 },
-    { name: 'conversation_ids', json: { list: true } },
-    { name: 'repositories', weight: 2, cut: 'front', json: { list: true } },
-    { name: 'urls', json: { list: true, members: ['name', 'url'] } },
-  ],
+  fields: FIELDS,
   table: TABLE,
   tsv: TSV,
 };
@@ -68,8 +67,8 @@ export const sandboxes: Resource<Sandbox> = {
   readWord: readSandboxWord,
   idsOf: ({ id }) => [id],
   ofLast: last,
-  get: async (server, id) => await server.sandboxes.get(id),
-  list: async (server, page, pageSize) => await server.sandboxes.list(page, pageSize),
+  get: (server, id) => server.sandboxes.get(id),
+  list: (server, page, pageSize) => server.sandboxes.list(page, pageSize),
   async selector(ctx, server, selection) {
     const busy = new Set<string | null>();
     if (selection.idleMs !== undefined) {
@@ -79,26 +78,19 @@ export const sandboxes: Resource<Sandbox> = {
       for (const { sandbox_id } of items.filter(isRunInProgress)) busy.add(sandbox_id);
     }
     const nowMs = ctx.clock.now();
-    return (sandbox) =>
-      isSelected(
-        { ...sandbox, updated_at: sandbox.last_active_at, running: busy.has(sandbox.id) },
-        selection,
-        nowMs,
-      );
+    return (sandbox) => {
+      const { id, last_active_at: updated_at } = sandbox;
+      return isSelected({ ...sandbox, updated_at, running: busy.has(id) }, selection, nowMs);
+    };
   },
   gone,
   preview(targets) {
-    const conversations = targets.reduce((sum, { seen }) => sum + seen.conversation_ids.length, 0);
+    const { length: count } = targets.flatMap(({ seen }) => seen.conversation_ids);
     return {
-      preview: targets.map(
-        ({ id, seen }) =>
-          `sandbox ${id} (${seen.status}), conversations: ` +
-          `${seen.conversation_ids.join(', ') || 'none'}`,
-      ),
-      suffix:
-        conversations === 0
-          ? ''
-          : ` with ${conversations} conversation${conversations === 1 ? '' : 's'}`,
+      preview: targets.map(({ id, seen: { status, conversation_ids: ids } }) => {
+        return `sandbox ${id} (${status}), conversations: ${ids.join(', ') || 'none'}`;
+      }),
+      suffix: count === 0 ? '' : ` with ${count} conversation${count === 1 ? '' : 's'}`,
     };
   },
 };

@@ -13,14 +13,8 @@ import { formatDuration } from '../../base/text/time.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
-/** `folder`: where relative paths begin: of the conversation that names the sandbox, else null. */
-export interface Place {
-  id: string;
-  folder: string | null;
-  inFolder(path: string): string;
-}
-
 /**
+ * `folder`: where relative paths begin: of the conversation that names the sandbox, else null.
  * Throws `conflict` when it is paused or in error and may not be resumed, `not-found`, `failed`,
  * `timeout`.
  */
@@ -29,7 +23,7 @@ export async function findRunning(
   server: Server,
   word: string,
   options: { resume?: boolean; command?: (id: string) => string },
-): Promise<Place> {
+): Promise<{ id: string; folder: string | null; inFolder(path: string): string }> {
   const sandbox = await findOne(ctx, server, sandboxesOrConversations, word);
   await untilRunning(ctx, server, sandbox, options);
   const { id, conversation = conversationByPrefix(sandbox, word) } = sandbox;
@@ -58,12 +52,8 @@ async function untilRunning(
   if (status !== 'starting') {
     if (status === 'unknown')
       throw new AppError('conflict', `sandbox ${id}: the server does not know whether it runs`);
-    const paused = {
-      what: `sandbox ${id}`,
-      name: `Sandbox ${id}`,
-      status,
-      data: { id, sandbox_status: status },
-    };
+    const data = { id, sandbox_status: status };
+    const paused = { what: `sandbox ${id}`, name: `Sandbox ${id}`, status, data };
     await agreeToResume(ctx, paused, { resume: options.resume, command: options.command?.(id) });
     await server.sandboxes.resume(id);
   }
@@ -98,11 +88,10 @@ export async function waitForStatus(
     const isWanted = wanted.includes(status);
     progress?.update(`sandbox ${id}: ${status}${isWanted ? '' : detail}`);
     if (isWanted) return sandbox;
-    if (status === 'missing')
-      throw new AppError(
-        'not-found',
-        `sandbox ${id} is gone: it will not become ${wanted.join(' or ')}`,
-      );
+    if (status === 'missing') {
+      const text = `sandbox ${id} is gone: it will not become ${wanted.join(' or ')}`;
+      throw new AppError('not-found', text);
+    }
     if (status !== 'error') return undefined;
     // A sandbox in error keeps this status until it is deleted.
     throw new AppError('failed', `sandbox ${id} ended in an error${detail}`, {
@@ -112,7 +101,7 @@ export async function waitForStatus(
   };
   const poller = { clock, signal, every: STEADY };
   try {
-    const sandbox = await poll(async () => ifWanted(await readOrGone(server, id)), poller).catch(
+    return await poll(async () => ifWanted(await readOrGone(server, id)), poller).catch(
       async (error: unknown) => {
         if (!deadline.isOver(error)) throw error;
         const last = await deadline.lastRead(server, (late) => readOrGone(late, id));
@@ -129,10 +118,7 @@ export async function waitForStatus(
         );
       },
     );
+  } finally {
     await progress?.done();
-    return sandbox;
-  } catch (error) {
-    await progress?.fail();
-    throw error;
   }
 }
