@@ -5,11 +5,9 @@ import type { Command, Argument, Option } from 'commander';
 import type { Context } from './context.ts';
 import type { Server } from '../client/shared/server.ts';
 import type { RecordShape } from '../output/view.ts';
-import { derivedContext } from './shared/derived-context.ts';
 import { explain, explanationOf, childNamed, TOPICS } from './shared/declare.ts';
 import { oneOf, type WithWords } from './shared/option-parsers.ts';
 import { isOfKind, nullIf } from '../base/errors.ts';
-import { beforeTime } from '../runs/deadline.ts';
 import { safeLine } from '../base/text/safe-text.ts';
 
 /** In `completions/`, with the name that the shell looks for. */
@@ -74,7 +72,7 @@ async function candidates(
   const position = positionAfter(flag === undefined ? before : [...before, flag], root);
   if (position === null) return [];
   const { command, values, operands, open } = position;
-  const own = derivedContext(ctx, { server: values });
+  const own: Context = { ...ctx, servers: ctx.servers.of(values) };
   if (open !== undefined) {
     const list = last.slice(prefix.length).replace(/[^,]*$/, '');
     const possible =
@@ -296,6 +294,7 @@ async function fromLocal(
   const running =
     (await activeUrl(ctx)) === null ? await (await ctx.local.service()).running() : null;
   if (running === null) return [];
+  const { beforeTime } = await import('../runs/deadline.ts');
   const time = new AbortController();
   const target = { base_url: running.url, key: running.key, local: true };
   const answer = ctx.servers

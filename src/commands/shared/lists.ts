@@ -7,7 +7,6 @@ import type { Server } from '../../client/shared/server.ts';
 import type { Resource, StatusRecord } from './resource.ts';
 import { collectPages, type Page } from '../../domain/pages.ts';
 import type { View } from '../../output/view.ts';
-import { withLateProgress } from './late-progress.ts';
 
 const DEFAULT_LIMIT = 30;
 
@@ -79,6 +78,7 @@ export async function readActive<T>(
 ): Promise<List<T> & { server: Server }> {
   const server = await ctx.servers.active();
   if (!request.paging.allPages) return { server, ...(await readList(server, request)) };
+  const { withLateProgress } = await import('./late-progress.ts');
   const list = await withLateProgress(ctx, 'reading the list', (update) =>
     readList(server, request, (count) => update(`reading the list: ${count} so far`)),
   );
