@@ -53,7 +53,7 @@ export interface ListRequest<T> {
   filter?: (server: Server) => Promise<(item: T) => boolean>;
 }
 
-export interface List<T> {
+interface List<T> {
   items: T[];
   has_more: boolean;
 }

@@ -7,7 +7,11 @@ import { formatDuration, relativeTime } from '../../base/text/time.ts';
 import { chosenFields, valueOf, type Field, type View } from '../../output/view.ts';
 import { isPassing } from '../../runs/deadline.ts';
 import { poll } from '../../runs/poll.ts';
-import type { List } from './lists.ts';
+
+interface List<T> {
+  items: T[];
+  has_more: boolean;
+}
 
 const UNKNOWN_ROWS = 24;
 /** Of the mark of a changed row, and the last column, where terminals wrap. */
