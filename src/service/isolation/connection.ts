@@ -29,7 +29,6 @@ const folder = v.pipe(v.string(), v.startsWith('/'), v.maxLength(64 * 1024));
 const nothing = v.strictObject({});
 
 const frame = v.variant('type', [
-  v.strictObject({ type: v.literal('hello'), workingDir: folder }),
   v.strictObject({
     type: v.literal('output'),
     id: count,
@@ -74,33 +73,33 @@ const LARGEST_PIECES = 2 * 64 * 1024;
 
 export type OutputListener = (stream: 'stdout' | 'stderr', data: Buffer) => void;
 
-interface Hello {
-  workingDir: string;
+const started = v.strictObject({ workingDir: folder });
+
+interface Pending {
+  resolve: (result: unknown) => void;
+  reject: (error: Error) => void;
+  onOutput?: OutputListener | undefined;
+  /** Bytes of output that may still come. */
+  room: number;
+  schema: v.GenericSchema;
 }
 
 export class IsolationConnection {
   readonly #child: ChildProcess;
-  /** Keys are the numbers of requests; `room`: bytes of output that may still come. */
-  readonly #pending = new Map<
-    number,
-    {
-      resolve: (result: unknown) => void;
-      reject: (error: Error) => void;
-      onOutput: OutputListener | undefined;
-      room: number;
-      schema: v.GenericSchema;
-    }
-  >();
-  readonly #hello: Promise<Hello>;
-  #sayHello: ((hello: Hello) => void) | null = null;
+  /** Keys are the numbers of requests. */
+  readonly #pending = new Map<number, Pending>();
   #next = 1;
   #stderr = '';
-  #gone: IsolationError | null = null;
+  /** Why it has ended. */
+  gone: IsolationError | null = null;
+  /** The first folder, as seen inside. Rejects when the process ends before it has started. */
+  readonly ready: Promise<v.InferOutput<typeof started>>;
   readonly ended: Promise<void>;
 
   constructor(child: ChildProcess) {
     this.#child = child;
-    this.#hello = new Promise((resolve) => (this.#sayHello = resolve));
+    this.ready = this.#answerTo(0, { schema: started, room: 0 });
+    this.ready.catch(() => undefined);
     this.ended = new Promise((resolve) => {
       const end = (why: string): void => {
         this.#end(why);
@@ -115,7 +114,7 @@ export class IsolationConnection {
       this.#receive(line);
     }, LONGEST_LINE);
     child.stdout?.on('data', (chunk: Buffer) => {
-      if (this.#gone !== null) return;
+      if (this.gone !== null) return;
       try {
         reader.push(chunk);
       } catch (error) {
@@ -129,17 +128,6 @@ export class IsolationConnection {
     child.stdin?.on('error', () => undefined);
   }
 
-  get gone(): string | null {
-    return this.#gone === null ? null : this.#gone.message;
-  }
-
-  /** The first folder, as seen inside. Rejects when the process ends before it has started. */
-  async ready(): Promise<Hello> {
-    const hello = await Promise.race([this.#hello, this.ended.then(() => null)]);
-    if (hello === null) throw this.#gone ?? new IsolationError('gone', 'ended at once');
-    return hello;
-  }
-
   /** `id`: the number of the request, and of the run that it starts. */
   ask<K extends Operation>(
     op: K,
@@ -148,21 +136,19 @@ export class IsolationConnection {
   ): { id: number; answer: Promise<Operations[K]['gives']> } {
     const id = this.#next;
     this.#next += 1;
-    const answer = new Promise<Operations[K]['gives']>((resolve, reject) => {
-      if (this.#gone !== null) {
-        reject(this.#gone);
-        return;
-      }
-      this.#pending.set(id, {
-        resolve: resolve as (result: unknown) => void,
-        reject,
-        onOutput,
-        room: 'window' in parameters ? parameters.window + LARGEST_PIECES : 0,
-        schema: RESULTS[op](parameters),
-      });
-      this.#child.stdin?.write(`${JSON.stringify({ ...parameters, id, op })}\n`);
-    });
+    if (this.gone !== null) return { id, answer: Promise.reject(this.gone) };
+    const room = 'window' in parameters ? parameters.window + LARGEST_PIECES : 0;
+    const schema = RESULTS[op](parameters);
+    const answer = this.#answerTo<Operations[K]['gives']>(id, { onOutput, room, schema });
+    this.#child.stdin?.write(`${JSON.stringify({ ...parameters, id, op })}\n`);
     return { id, answer };
+  }
+
+  #answerTo<Result>(id: number, expected: Omit<Pending, 'resolve' | 'reject'>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const settle = resolve as (result: unknown) => void;
+      this.#pending.set(id, { ...expected, resolve: settle, reject });
+    });
   }
 
   grant(run: number, bytes: number): void {
@@ -177,14 +163,8 @@ export class IsolationConnection {
   }
 
   #receive(line: string): void {
-    if (this.#gone !== null) return;
+    if (this.gone !== null) return;
     const answer = v.parse(frame, JSON.parse(line), { abortEarly: true });
-    if (answer.type === 'hello') {
-      if (this.#sayHello === null) throw new Error('a second hello');
-      this.#sayHello({ workingDir: answer.workingDir });
-      this.#sayHello = null;
-      return;
-    }
     const pending = this.#pending.get(answer.id);
     if (pending === undefined) throw new Error(`there is no request ${answer.id}`);
     if (answer.type === 'output') {
@@ -203,9 +183,9 @@ export class IsolationConnection {
   }
 
   #end(why: string): void {
-    if (this.#gone !== null) return;
-    this.#gone = new IsolationError('gone', why);
-    for (const pending of this.#pending.values()) pending.reject(this.#gone);
+    if (this.gone !== null) return;
+    this.gone = new IsolationError('gone', why);
+    for (const pending of this.#pending.values()) pending.reject(this.gone);
     this.#pending.clear();
   }
 }

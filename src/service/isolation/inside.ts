@@ -21,7 +21,7 @@ const programs = new Programs(workingDir, () => {
 function send(answer: Answer): boolean {
   const line = JSON.stringify(answer);
   // The worker ends a helper that sends a longer line; only this answer must fail.
-  if ('id' in answer && Buffer.byteLength(line) > LONGEST_LINE) {
+  if (Buffer.byteLength(line) > LONGEST_LINE) {
     return send({
       type: 'failure',
       id: answer.id,
@@ -89,4 +89,4 @@ if (process.env['HOME'] === HOME_INSIDE && !existsSync(gitSettings)) {
     '[user]\n\tname = agent\n\temail = agent@localhost\n[safe]\n\tdirectory = *\n',
   );
 }
-send({ type: 'hello', workingDir });
+send({ type: 'result', id: 0, result: { workingDir } });

@@ -89,11 +89,11 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
     pipe.on('error', () => undefined);
     pipe.end(data);
   }
-  const hello = await connection.ready();
+  const started = await connection.ready;
   const pid = child.pid ?? -1;
   return {
     connection,
-    ...hello,
+    ...started,
     scratch: SCRATCH_INSIDE,
     home: HOME_INSIDE,
     bases: BASES_INSIDE,
@@ -140,12 +140,12 @@ async function startPlain(config: WorkerConfig): Promise<StartedIsolation> {
   const stdio: StdioOptions = ['pipe', 'pipe', 'pipe'];
   const child = spawn(file, args, { cwd: config.workspace_dir, detached: true, env, stdio });
   const connection = new IsolationConnection(child);
-  const hello = await connection.ready();
+  const started = await connection.ready;
   const pid = child.pid ?? -1;
   const marked = `${SANDBOX_MARKER}=${mark}`;
   return {
     connection,
-    ...hello,
+    ...started,
     scratch,
     home: process.env['HOME'] ?? '/',
     bases: basesOf(config.workspace_dir),

@@ -71,8 +71,8 @@ export interface Failure {
   message: string;
 }
 
+/** When the helper has started, it answers the request 0 with `{ workingDir }`. */
 export type Answer =
-  | { type: 'hello'; workingDir: string }
   | { type: 'output'; id: number; stream: 'stdout' | 'stderr'; data: string }
   | { type: 'result'; id: number; result: unknown }
   | { type: 'failure'; id: number; failure: Failure };

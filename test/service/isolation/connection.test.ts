@@ -9,15 +9,15 @@ afterEach(() => {
   child?.kill('SIGKILL');
 });
 
-/** A helper that prints hello, answers every request with these lines, and continues. */
+/** A helper that reports its start, answers every request with these lines, and continues. */
 async function helper(...lines: string[]): Promise<IsolationConnection> {
   const script = `
-    console.log(JSON.stringify({ type: 'hello', workingDir: '/' }));
+    console.log(JSON.stringify({ type: 'result', id: 0, result: { workingDir: '/' } }));
     process.stdin.on('data', () => process.stdout.write(${JSON.stringify(lines.map((line) => `${line}\n`).join(''))}));
   `;
   child = spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'pipe', 'pipe'] });
   const connection = new IsolationConnection(child);
-  await connection.ready();
+  await connection.ready;
   return connection;
 }
 
@@ -58,7 +58,7 @@ describe('a helper', () => {
     ['has a member too many', '{"type":"result","id":1,"result":{},"more":1}'],
     ['answers what was not asked', result(2, END)],
     ['answers with a negative number', result(-1, END)],
-    ['is a second hello', '{"type":"hello","workingDir":"/"}'],
+    ['answers its start again', result(0, { workingDir: '/' })],
     [
       'is a failure of an unknown kind',
       '{"type":"failure","id":1,"failure":{"code":"gone","message":""}}',
