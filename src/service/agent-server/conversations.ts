@@ -88,14 +88,14 @@ export class Conversations {
 
   /** Whether a model, not a replay, drives the conversation that this request starts. */
   needsModel({ replay }: StartConversation): boolean {
-    return replay == null && this.#context.config.default_replay == null;
+    return replay == null && this.#context.config.default_replay === null;
   }
 
   /** The id must not be in use. Throws ReplayError when the steps are invalid. */
   create(id: string, start: ConversationStart, secrets: Record<string, string>): ConversationEntry {
     const { body, agent, workingDir } = start;
-    const { default_replay: byDefault = null } = this.#context.config;
-    const replay = body.replay == null ? byDefault : readSteps(body.replay);
+    const { default_replay } = this.#context.config;
+    const replay = body.replay == null ? default_replay : readSteps(body.replay);
     const model = agent?.llm?.model ?? (replay === null ? '' : 'replay');
     const { max_budget_per_task = null } = body;
     const state: ConversationState = {

@@ -28,7 +28,7 @@ export async function startWorker(
     setUpLimit: new AbortController(),
     startedAt: now,
     lastUse: now,
-    faultRules: createFaultRules(config.faults ?? [], edges.log),
+    faultRules: createFaultRules(config.faults, edges.log),
   };
   const sockets = new Sockets(context);
   const server = createHttpServer(createAgentApp(context).fetch);

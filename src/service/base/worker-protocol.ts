@@ -39,20 +39,21 @@ export interface WorkerConfig {
   /** Required by every `/api` route and socket of this worker. Never passed to processes inside. */
   session_api_key: string;
   spec: SandboxSpecName;
-  fell_back?: boolean;
+  fell_back: boolean;
   workspace_dir: string;
   /** Mounted in this order, after the workspace. Not with the spec `process`. */
-  mounts?: Mount[];
+  mounts: Mount[];
   /** Folder on the host, existing, that holds the event log of each conversation. */
   events_dir: string;
   database: string;
   /** Package root: `<root>/dist/inside.js` is what runs inside. */
   root: string;
-  port?: number;
+  /** The one before; null: any. */
+  port: number | null;
   initial_env: Record<string, string>;
-  limits?: SandboxLimits;
-  faults?: FaultRule[];
-  default_replay?: ReplayStep[] | null;
+  limits: SandboxLimits;
+  faults: FaultRule[];
+  default_replay: ReplayStep[] | null;
 }
 
 /**

@@ -15,7 +15,7 @@ import {
   SCRATCH_INSIDE,
 } from './bubblewrap.ts';
 import { IsolationConnection } from './connection.ts';
-import { limitCommand, NO_LIMITS } from './limits.ts';
+import { limitCommand } from './limits.ts';
 import { bubblewrapCommand } from './namespace-limit.ts';
 import {
   continueProcesses,
@@ -55,14 +55,14 @@ export async function startIsolation(config: WorkerConfig): Promise<StartedIsola
 
 async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> {
   const { PATH } = process.env;
-  const limits = config.limits ?? NO_LIMITS;
+  const { limits, mounts } = config;
   const dataDir = path.dirname(path.dirname(config.events_dir));
   const offline = config.spec === 'bubblewrap-offline';
   const hidden = hiddenFolders(dataDir, homedir());
   const tools = userTools(process.env, hidden, homedir());
   const { options, program } = bubblewrapPlan({
     workspaceDir: config.workspace_dir,
-    mounts: config.mounts ?? [],
+    mounts,
     tools,
     dist: path.join(config.root, 'dist'),
     node: process.execPath,
@@ -126,7 +126,7 @@ async function startPlain(config: WorkerConfig): Promise<StartedIsolation> {
     // On a full disk only what needs the folder fails.
   }
   // The kernel would count all processes of the user.
-  const limits = { ...(config.limits ?? NO_LIMITS), processes: null };
+  const limits = { ...config.limits, processes: null };
   const limited = limitCommand(limits, process.env['PATH']);
   const helper = [
     ...limited,

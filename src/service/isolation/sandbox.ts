@@ -95,8 +95,7 @@ export class Sandbox {
   /** An absolute path in the workspace where `file` is at the own path of a checkout. */
   inWorkspace(folder: string, file: string): string {
     const given = path.resolve(folder, file);
-    const { mounts = [] } = this.#config;
-    const link = mounts.find(
+    const link = this.#config.mounts.find(
       ({ mode, target }) => mode === 'link' && `${given}/`.startsWith(`${target}/`),
     );
     return link === undefined ? given : link.source + given.slice(link.target.length);

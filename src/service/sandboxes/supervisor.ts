@@ -21,6 +21,7 @@ import {
   newSessionKey,
   type SpecChoice,
 } from './specs.ts';
+import { NO_LIMITS } from '../isolation/limits.ts';
 import { Admission } from './admission.ts';
 import { SandboxChanges } from './change-queue.ts';
 import { useCache } from './caches.ts';
@@ -41,8 +42,8 @@ export interface SupervisorOptions {
   log(line: string): void;
   onConversation(sandboxId: string, notice: ConversationNotice): void;
   /** Environment of processes inside; read when a worker is started. */
-  initialEnv?(): Record<string, string>;
-  faults?: FaultRule[];
+  initialEnv(): Record<string, string>;
+  faults: FaultRule[];
   defaultReplay: ReplayStep[] | null;
   /** Sandboxes that may run at once, 20 by default; one more pauses the longest idle, or waits. */
   maxRunning?: number;
@@ -286,20 +287,20 @@ export class Supervisor {
   }
 
   configOf({ id, port, session_api_key, isolation, fell_back, mounts }: SandboxRow) {
-    const { root, database, limits, initialEnv, faults = [], defaultReplay } = this.#options;
+    const { root, database, limits = NO_LIMITS, initialEnv, faults, defaultReplay } = this.#options;
     return {
       sandbox_id: id,
       session_api_key,
       spec: isolation,
       fell_back,
-      ...(port === null ? {} : { port }),
+      port,
       root,
       workspace_dir: this.folders.workspace(id),
       mounts: mounts.map((mount) => ({ ...mount, source: this.#inDataDir(mount.source) })),
       events_dir: this.folders.events(id),
       database,
-      initial_env: initialEnv?.() ?? {},
-      ...(limits === undefined ? {} : { limits }),
+      initial_env: initialEnv(),
+      limits,
       faults,
       default_replay: defaultReplay,
     };

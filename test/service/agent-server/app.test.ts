@@ -97,6 +97,8 @@ beforeEach(() => {
       root: path.resolve(import.meta.dirname, '../../..'),
       spec: 'process' as const,
       events_dir: dir,
+      fell_back: false,
+      default_replay: null,
     },
     sandbox,
     userStore: () => expect.fail(),

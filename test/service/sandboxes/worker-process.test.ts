@@ -5,6 +5,7 @@ import { WorkerProcess } from '../../../src/service/sandboxes/worker-process.ts'
 import type { WorkerNotice } from '../../../src/service/base/worker-protocol.ts';
 import { folderOfEachTest } from '../../support/temporary-folder.ts';
 import { until } from '../../support/test-clock.ts';
+import { DEFAULT_CONFIG } from '../agent-server/support/worker.ts';
 
 const folder = folderOfEachTest();
 let worker: WorkerProcess;
@@ -31,6 +32,7 @@ function start(program: string, env: Record<string, string> = {}): WorkerProcess
     require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => next(JSON.parse(line)));`;
   writeFileSync(path.join(folder.path, 'dist', 'worker.js'), `${prelude}\n${program}`);
   const config = {
+    ...DEFAULT_CONFIG,
     sandbox_id: 's',
     session_api_key: 'key',
     spec: 'process',
@@ -38,7 +40,6 @@ function start(program: string, env: Record<string, string> = {}): WorkerProcess
     events_dir: folder.path,
     database: path.join(folder.path, 'service.db'),
     root: folder.path,
-    initial_env: {},
   } as const;
   worker = new WorkerProcess(
     config,

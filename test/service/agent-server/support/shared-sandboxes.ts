@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import {
+  DEFAULT_CONFIG,
   ID,
   makePlace,
   removePlace,
@@ -127,7 +128,7 @@ export function usePlainSandbox(): {
     const workspace_dir = path.join(dir, 'workspaces', 'one');
     mkdirSync(workspace_dir, { recursive: true });
     const root = path.resolve(import.meta.dirname, '../../../..');
-    const rest = { session_api_key: 'key', events_dir: dir, database: '', initial_env: {} };
+    const rest = { ...DEFAULT_CONFIG, events_dir: dir, database: '' };
     another = (sandbox_id) =>
       new Sandbox({ sandbox_id, spec: 'process', workspace_dir, root, ...rest });
     sandbox = another(path.basename(dir));

@@ -8,9 +8,11 @@ import type {
   Mount,
   SandboxLimits,
   SandboxSpecName,
+  WorkerConfig,
   WorkerNotice,
 } from '../../../../src/service/base/worker-protocol.ts';
 import { AGENT_ROUTES } from '../../../../src/service/agent-server/app.ts';
+import { NO_LIMITS } from '../../../../src/service/isolation/limits.ts';
 import { hasBubblewrap } from '../../../support/bubblewrap.ts';
 import { expectDocumented } from '../../openapi/documented.ts';
 import WebSocket from 'ws';
@@ -25,6 +27,17 @@ const ROOT = path.resolve(import.meta.dirname, '../../../..');
 const BOUND_MS = 60_000;
 export const KEY = 'test-session-key';
 export const ID = '7f0c2d4e-1a3b-4c5d-8e9f-a1b2c3d4e5f6';
+
+export const DEFAULT_CONFIG = {
+  session_api_key: KEY,
+  fell_back: false,
+  mounts: [],
+  port: null,
+  initial_env: {},
+  limits: NO_LIMITS,
+  faults: [],
+  default_replay: null,
+};
 
 /** Waits until a condition gives something; fails after a bound. */
 export async function until<T>(
@@ -164,22 +177,29 @@ export async function startTestWorker(
   );
   createInterface({ input: child.stderr }).on('line', (line) => errors.push(line));
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  child.stdin.write(
-    `${JSON.stringify({
-      sandbox_id: place.sandboxId,
-      session_api_key: KEY,
-      spec: options.spec ?? (hasBubblewrap ? 'bubblewrap' : 'process'),
-      fell_back: options.fellBack,
-      workspace_dir: place.workspace,
-      events_dir: place.events,
-      database: path.join(place.dir, 'service.db'),
-      root: ROOT,
-      port: options.port,
-      limits: options.limits,
-      mounts: options.mounts,
-      initial_env: options.initialEnv ?? {},
-    })}\n`,
-  );
+  const {
+    spec = hasBubblewrap ? 'bubblewrap' : 'process',
+    fellBack: fell_back = false,
+    port = null,
+    limits = NO_LIMITS,
+    mounts = [],
+    initialEnv: initial_env = {},
+  } = options;
+  const config: WorkerConfig = {
+    ...DEFAULT_CONFIG,
+    sandbox_id: place.sandboxId,
+    spec,
+    fell_back,
+    workspace_dir: place.workspace,
+    events_dir: place.events,
+    database: path.join(place.dir, 'service.db'),
+    root: ROOT,
+    port,
+    limits,
+    mounts,
+    initial_env,
+  };
+  child.stdin.write(`${JSON.stringify(config)}\n`);
   // Not at its exit: its last output may arrive later.
   let hasEnded = false;
   child.once('close', () => (hasEnded = true));
