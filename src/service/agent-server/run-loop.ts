@@ -203,8 +203,8 @@ export class RunLoop {
     switch (step.type) {
       case 'break': {
         const reason = conversationError(step.code, conversation.masked(step.detail));
-        const events = step.status === 'error' ? [reason] : [];
-        return conversation.setStatus(step.status, events, { steps_done });
+        const events = step.status === 'error' ? [...used, reason] : used;
+        return conversation.setStatus(step.status, events, { ...change, steps_done });
       }
       case 'message':
         record([messageEvent('assistant', textContent(step.text), step.reasoning)], { steps_done });

@@ -177,7 +177,6 @@ export class Start {
     else await ctx.out.record({ type: 'started', id, url: page });
   }
 
-  /** Servers ignore a title in the start. */
   /** A server may ignore the rename, or replace the title with its own within half a minute. */
   private async compareTitle(server: Server): Promise<void> {
     const requested = this.requestedTitle();

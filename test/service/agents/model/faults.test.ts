@@ -1,5 +1,7 @@
 /** What each fault of an endpoint does to a run. */
 import { expect, it } from 'vitest';
+import { member } from '../../../../src/protocol/shape.ts';
+import type { StoredEvent } from '../../../../src/service/storage/conversation-state.ts';
 import { useEmptiedWorker } from '../../agent-server/support/shared-sandboxes.ts';
 import type { OwnWorker } from '../../agent-server/support/worker.ts';
 import { freeBlock } from '../../../support/server.ts';
@@ -351,6 +353,9 @@ const FAULTS: Fault[] = [
   },
 ];
 
+const tokensOf = ({ value }: StoredEvent): unknown =>
+  member(value, 'usage_to_metrics', 'agent', 'accumulated_token_usage', 'prompt_tokens');
+
 async function fault(llm: object): Promise<Record<string, unknown>> {
   await worker.startConversation(null, {
     agent: {
@@ -422,6 +427,13 @@ it.each(UNREACHABLE)('%s ends the run in error with what to do', async (_what, l
   expect(error).toMatchObject({ kind: 'ConversationErrorEvent', code });
   expect(error['detail']).toMatch(text);
   expect(error['detail']).not.toContain('cut off');
+});
+
+it('the cost of the answer that ends the run is counted', async () => {
+  endpoint.reply(say(''));
+  await fault({ input_cost_per_token: 0.001, output_cost_per_token: 0 });
+  const usage = (await worker.events()).filter(({ key }) => key === 'stats').map(tokensOf);
+  expect(usage).toEqual([0, 100, 200, 300]);
 });
 
 it('an answer after a fault that passes continues the run', async () => {
