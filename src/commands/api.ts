@@ -80,23 +80,27 @@ async function callServer(
   const { format, output } = ctx.globals;
   ctx.out.check(null, 'document');
   const isForPeople = format === undefined;
-  const refuse = (isWrong: boolean | undefined, why: string): void => {
-    if (isWrong) throw new AppError('usage', why);
-  };
-  refuse(
-    include && !isForPeople,
-    '--include prints headers, which are not JSON: omit --json and --format',
-  );
-  refuse(
-    include && paginate,
-    '--include and --paginate cannot be combined: headers belong to one answer',
-  );
-  refuse(paginate && method !== 'GET', '--paginate reads a list: it needs GET');
-  refuse(method === 'HEAD' && !isForPeople, 'an answer to HEAD has no body: use --include');
-  refuse(
-    input !== undefined && ['GET', 'HEAD'].includes(method),
-    `${method} has no body: --input is for the others`,
-  );
+  const exclusions: [one: boolean | undefined, other: boolean | undefined, why: string][] = [
+    [
+      include,
+      !isForPeople,
+      '--include prints headers, which are not JSON: omit --json and --format',
+    ],
+    [
+      include,
+      paginate,
+      '--include and --paginate cannot be combined: headers belong to one answer',
+    ],
+    [paginate, method !== 'GET', '--paginate reads a list: it needs GET'],
+    [method === 'HEAD', !isForPeople, 'an answer to HEAD has no body: use --include'],
+    [
+      input !== undefined,
+      ['GET', 'HEAD'].includes(method),
+      `${method} has no body: --input is for the others`,
+    ],
+  ];
+  const excluded = exclusions.find(([one, other]) => one && other);
+  if (excluded !== undefined) throw new AppError('usage', excluded[2]);
 
   const address = addressOf(path);
   const { query, headers, body } = await contentOf(method, options, ctx);
@@ -207,8 +211,9 @@ async function contentOf(
   const fields: Field[] = [];
   for (const text of rawField) fields.push(await readField('-f', text, inQuery, ctx));
   for (const text of field) fields.push(await readField('-F', text, inQuery, ctx));
-  const query = new URLSearchParams();
-  if (inQuery) for (const { name, value } of fields) query.append(name, String(value));
+  const query = new URLSearchParams(
+    inQuery ? fields.map(({ name, value }): [string, string] => [name, String(value)]) : [],
+  );
   let bytes: Uint8Array | null = null;
   if (input !== undefined) {
     bytes = await readInput(ctx, input);
@@ -354,13 +359,18 @@ async function readField(
   if (isFile) value = await readText(ctx, written.slice(1));
   else if (flag === '-F') value = typed(name, written);
   const field = { name, path, value };
-  const body = bodyOf([field]);
-  const isSecret =
-    isSecretName(name, inQuery ? 'query' : 'member') || withoutSecrets(body) !== body;
-  if (typeof value !== 'string' || value === '' || !isSecret) return field;
+  if (!isSecret(field, inQuery)) return field;
   if (!isFile) throw secretGiven(name);
-  ctx.terminal.keepSecret(value);
+  ctx.terminal.keepSecret(field.value);
   return field;
+}
+
+/** By its name, or by that of a member in its path. Only a text can be a secret. */
+function isSecret(field: Field, inQuery: boolean): field is Field & { value: string } {
+  const { name, value } = field;
+  if (typeof value !== 'string' || value === '') return false;
+  const body = bodyOf([field]);
+  return isSecretName(name, inQuery ? 'query' : 'member') || withoutSecrets(body) !== body;
 }
 
 function pathOf(name: string): string[] {

@@ -114,21 +114,12 @@ async function chooseTarget(
   store: ProfileStore,
   named: string | undefined,
 ): Promise<Target | typeof LOCAL> {
-  const { baseUrl, apiKeyFile } = ctx.globals;
-  if (named === LOCAL) {
-    if ((baseUrl ?? apiKeyFile) === undefined) return LOCAL;
-    const text = 'the profile "local" is the local service: it takes no URL and no key';
-    throw new AppError('usage', text, { hint: 'choose another name' });
-  }
-  const stored = named === undefined ? null : await store.get(named);
-  const ofStored = stored && { url: stored.base_url, source: `profile:${stored.name}` };
-  const known = baseUrl === undefined ? ofStored : { url: baseUrl, source: 'flag' };
+  const known = await namedServer(ctx, store, named);
+  if (known === LOCAL) return LOCAL;
   // A wrong flag is an error before the first prompt.
   store.draft(named ?? 'server', known?.url ?? CLOUD_URL);
-  const missing = [
-    named === undefined && 'the argument <name>',
-    known === null && '--base-url',
-  ].filter((part) => part !== false);
+  const needed = { 'the argument <name>': named, '--base-url': known };
+  const missing = Object.entries(needed).flatMap(([part, value]) => (value == null ? part : []));
   if (!ctx.terminal.interactive && missing.length > 0)
     throw new AppError('usage', `missing: ${missing.join(' and ')}`, {
       hint: 'with ACS_BASE_URL and ACS_API_KEY commands need no login',
@@ -137,6 +128,23 @@ async function chooseTarget(
   if (server === LOCAL) return LOCAL;
   const name = named ?? (await askForName(ctx, store, server.url));
   return { ...store.draft(name, server.url), source: server.source };
+}
+
+/** Null where neither a flag nor a stored profile names it. */
+async function namedServer(
+  ctx: Context,
+  store: ProfileStore,
+  name: string | undefined,
+): Promise<{ url: string; source: string } | typeof LOCAL | null> {
+  const { baseUrl, apiKeyFile } = ctx.globals;
+  if (name === LOCAL) {
+    if ((baseUrl ?? apiKeyFile) === undefined) return LOCAL;
+    const text = 'the profile "local" is the local service: it takes no URL and no key';
+    throw new AppError('usage', text, { hint: 'choose another name' });
+  }
+  const stored = name === undefined ? null : await store.get(name);
+  if (baseUrl !== undefined) return { url: baseUrl, source: 'flag' };
+  return stored && { url: stored.base_url, source: `profile:${stored.name}` };
 }
 
 async function confirmReplacement(

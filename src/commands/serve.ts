@@ -59,6 +59,7 @@ const SPECS = ['bubblewrap', 'bubblewrap-offline', 'process'] as const;
 
 const DEMO = 'demo';
 const MODES = ['detach', 'status', 'stop', 'logs'] as const;
+type Mode = 'foreground' | (typeof MODES)[number];
 
 type ServeFlags = Omit<ServiceFlags, 'idleTimeoutMs'> &
   Partial<Record<(typeof MODES)[number], boolean>> & { idleTimeout?: number };
@@ -140,12 +141,8 @@ export function declare(command: Command, ctx: Context): void {
 async function serve(flags: ServeFlags, ctx: Context): Promise<void> {
   const mode = modeOf(flags);
   const service = await ctx.local.service();
-  if (mode === 'status') {
-    ctx.out.check(statusView, 'item');
-    return await ctx.out.item(statusView, await service.status());
-  }
-  if (mode === 'stop') return await stop(service, ctx);
-  if (mode === 'logs') return await printLogs(service, ctx);
+  const ofRunning = OF_RUNNING[mode];
+  if (ofRunning !== undefined) return await ofRunning(service, ctx);
   if (mode === 'detach') ctx.out.check(startedView, 'item');
   else ctx.out.check(null, 'stream');
   const { host, port, api, spec, sandboxMemory, sandboxProcesses, idleTimeout } = flags;
@@ -180,17 +177,16 @@ async function serve(flags: ServeFlags, ctx: Context): Promise<void> {
 }
 
 /** Throws `usage` for flags of several modes, and for one that the mode does not have. */
-function modeOf({ host, scenario, replay, ...flags }: ServeFlags) {
+function modeOf({ host, scenario, replay, ...flags }: ServeFlags): Mode {
   const modes = MODES.filter((each) => flags[each] !== undefined);
   const [mode = 'foreground'] = modes;
   if (modes.length > 1) {
     const names = modes.map((each) => `--${each}`).join(', ');
     throw new AppError('usage', `these flags cannot be combined: ${names}`);
   }
-  const starts = mode === 'foreground' || mode === 'detach';
   for (const [flag, value] of Object.entries({ host, scenario, replay })) {
     if (value?.trim() === '') throw new AppError('usage', `--${flag} is empty`);
-    if (value !== undefined && flag !== 'host' && !starts)
+    if (value !== undefined && flag !== 'host' && mode in OF_RUNNING)
       throw new AppError('usage', `--${flag} cannot be combined with --${mode}`);
   }
   return mode;
@@ -290,6 +286,16 @@ async function runningAlike(
     },
   );
 }
+
+/** The modes in which no service is started. */
+const OF_RUNNING: Partial<Record<Mode, (service: LocalService, ctx: Context) => Promise<void>>> = {
+  async status(service, ctx) {
+    ctx.out.check(statusView, 'item');
+    await ctx.out.item(statusView, await service.status());
+  },
+  stop,
+  logs: printLogs,
+};
 
 async function stop(service: LocalService, ctx: Context): Promise<void> {
   ctx.out.check(stoppedView, 'item');

@@ -14,7 +14,7 @@ import {
   type Step,
 } from '../../domain/automation-plan.ts';
 import type { View } from '../../output/view.ts';
-import { confirmChange, failEach } from '../shared/bulk.ts';
+import { confirmChange, endChanges } from '../shared/bulk.ts';
 import { explain } from '../shared/declare.ts';
 import { allAutomations } from './automations.ts';
 import { readAutomationFiles, type FileProblem } from './files.ts';
@@ -106,9 +106,13 @@ async function applyFiles(
 
   const server = await ctx.servers.active();
   const steps = planOf(files, await allAutomations(server), prune ? 'delete' : 'keep');
-  for (const { file, differences } of steps)
-    for (const { field, before, after } of differences)
-      await ctx.notice(`${file?.file}: ${field}: ${shown(before)} → ${shown(after)}`);
+  const differences = steps.flatMap((step) =>
+    step.differences.map(
+      ({ field, before, after }) =>
+        `${step.file?.file}: ${field}: ${shown(before)} → ${shown(after)}`,
+    ),
+  );
+  for (const difference of differences) await ctx.notice(difference);
   if (!recreate) refuseRecreation(steps);
 
   // An equal file was valid when it was applied: without a change there is nothing to validate.
@@ -123,15 +127,15 @@ async function applyFiles(
   const counts = { has_more: false, matched: steps.length, failed: failures.length };
   const isDryRun = ctx.globals.mode === 'dry-run';
   await ctx.out.list(appliedView, results, { ...counts, ...(isDryRun && { dry_run: true }) });
-  if (isDryRun) await ctx.notice('dry run: nothing was changed');
   const [failure] = failures;
-  if (failure === undefined) return;
-  await ctx.out.close();
-  if (steps.length === 1) throw failure;
+  if (failure !== undefined) {
+    await ctx.out.close();
+    if (steps.length === 1) throw failure;
+  }
   const lines = results.flatMap(({ file, name, error }) =>
     error === null ? [] : [`${file ?? name}: ${error.message}`],
   );
-  await failEach(ctx, lines, `${failures.length} of ${steps.length} could not be applied`);
+  await endChanges(ctx, lines, `${failures.length} of ${steps.length} could not be applied`);
 }
 
 async function applyStep(

@@ -46,18 +46,24 @@ export async function useOfferedKey(
   const { env, home } = ctx.local;
   const file = path.join(home, '.openhands', 'agent-canvas', 'api-key.txt');
   const ofVariable = env[KEY_VARIABLE];
-  const stored = ofVariable ? null : await stat(file).catch(() => null);
-  if (!ofVariable && stored === null) return false;
+  const offer = ofVariable
+    ? { kind: 'env', name: KEY_VARIABLE, mode: 0, read: () => Promise.resolve(ofVariable) }
+    : {
+        kind: 'file',
+        name: file,
+        mode: (await stat(file).catch(() => null))?.mode,
+        read: async () => new TextDecoder().decode(await readNamedFile(ctx, file)).trim(),
+      };
+  const { kind, name, mode, read } = offer;
+  if (mode === undefined) return false;
   const prompt = await ctx.terminal.prompt();
-  const message = `Use the key in ${ofVariable ? KEY_VARIABLE : file}?`;
+  const message = `Use the key in ${name}?`;
   if (!(await prompt.confirm({ message, default: 'yes' }))) return false;
   // Refusing the file would protect nothing: whoever can read it has the key.
-  if (ctx.local.machine().platform !== 'win32' && ((stored?.mode ?? 0) & 0o077) !== 0)
+  if (ctx.local.machine().platform !== 'win32' && (mode & 0o077) !== 0)
     await ctx.warn(`other users have access to ${file}: chmod 600 ${file}`);
   try {
-    const value = ofVariable || new TextDecoder().decode(await readNamedFile(ctx, file)).trim();
-    const source = ofVariable ? `env:${KEY_VARIABLE}` : `file:${file}`;
-    await check({ from: 'value', value, source });
+    await check({ from: 'value', value: await read(), source: `${kind}:${name}` });
     return true;
   } catch (error) {
     if (!isOfKind('auth', 'config')(error)) throw error;

@@ -139,33 +139,43 @@ export async function changeEach<S extends { id: string }, T>(
   );
   const failed = failures.length;
   const isPlain = ctx.out.isPlain && !isDryRun && matched > 0;
-  if (isPlain) {
-    const names = shownIds(
-      view,
-      targets.map(({ id }) => id),
-    );
-    const rows = items.map(({ id, error, ...item }, index): LinePart[] => {
-      const name = names[index] ?? id;
-      const done = { ...item, pending: accepted.has(id) };
-      return error === null
-        ? [{ text: changeLine(pastTense, name, done) }]
-        : [{ text: `${name} was not ${pastTense}: ${error.message}`, tone: 'bad' }];
-    });
-    const changed = items.filter((item) => item.changed).length;
-    await ctx.out.text([...rows, [{ text: `${changed} of ${matched} ${pastTense}` }]]);
-  } else await ctx.out.bulk({ items, matched, failed, ...(isDryRun && { dry_run: true }) });
-  if (isDryRun) await ctx.notice('dry run: nothing was changed');
-  if (failed === 0) return;
+  const ids = targets.map(({ id }) => id);
+  if (isPlain) await ctx.out.text(bulkLines(pastTense, shownIds(view, ids), items, accepted));
+  else await ctx.out.bulk({ items, matched, failed, ...(isDryRun && { dry_run: true }) });
   const summary = `${failed} of ${matched} could not be ${pastTense}`;
-  await failEach(ctx, failures, isPlain ? null : summary);
+  await endChanges(ctx, failures, isPlain ? null : summary);
 }
 
-/** Ends a command of which some changes failed. @param summary null where it is printed already */
-export async function failEach(
+/** What a terminal shows of several changes. @param accepted the ids of those still pending */
+function bulkLines(
+  pastTense: string,
+  /** Of the first items; the others are shown by their id. */
+  names: readonly string[],
+  items: readonly BulkItem[],
+  accepted: ReadonlySet<string>,
+): LinePart[][] {
+  const rows = items.map(({ id, error, ...item }, index): LinePart[] => {
+    const name = names[index] ?? id;
+    const done = { ...item, pending: accepted.has(id) };
+    return error === null
+      ? [{ text: changeLine(pastTense, name, done) }]
+      : [{ text: `${name} was not ${pastTense}: ${error.message}`, tone: 'bad' }];
+  });
+  const changed = items.filter((item) => item.changed).length;
+  return [...rows, [{ text: `${changed} of ${items.length} ${pastTense}` }]];
+}
+
+/**
+ * Ends a command that changes several: says that a dry run has changed nothing, and prints what
+ * failed. @param summary null where it is printed already
+ */
+export async function endChanges(
   ctx: Context,
   failures: readonly string[],
   summary: string | null,
 ): Promise<void> {
+  if (ctx.globals.mode === 'dry-run') await ctx.notice('dry run: nothing was changed');
+  if (failures.length === 0) return;
   for (const failure of failures) await ctx.terminal.quietError(failure);
   if (summary !== null) await ctx.warn(summary);
   ctx.exitCode = ctx.signal.aborted ? (ctx.signal.reason as AppError).exitCode : EXIT_CODES.failed;

@@ -91,8 +91,7 @@ export async function changeRecords<
   const targets = bySelector
     ? await selectTargets(ctx, server, resource, options)
     : await findTargets(ctx, server, resource, words, onFailure);
-  const [first] = targets;
-  if (first !== undefined && (bySelector || verb.confirms === 'always')) {
+  if (bySelector || verb.confirms === 'always') {
     const { preview, suffix } = (await verb.preview?.(ctx, targets)) ?? resource.preview(targets);
     await confirmAll(ctx, verbWord, targets, {
       one: ({ id }) => `${noun} ${id}${suffix}`,
@@ -101,9 +100,9 @@ export async function changeRecords<
     });
   }
   const request: ChangeRequest<R, O> = { options, targets, unchanged: new Set(), result };
-  if (single && first === undefined) {
-    const record = resource.gone(words[0] ?? '');
-    const change = { changed: false, before: null, after: null, record };
+  if (single && targets.length === 0) {
+    const [only = ''] = words;
+    const change = { changed: false, before: null, after: null, record: resource.gone(only) };
     return await changeOne(ctx, view, pastTense, () => Promise.resolve(change));
   }
   await changeEach(ctx, view, {
