@@ -94,6 +94,11 @@ export function isFailure(error: unknown): error is AppError {
   return isAppError(error) && error.kind !== 'interrupted';
 }
 
+/** False also where the reader of stdout is gone: nothing more is printed. */
+export function isForReader(error: unknown): error is AppError {
+  return isAppError(error) && error.exitCode !== READER_GONE;
+}
+
 export function isOfKind(...kinds: ErrorKind[]): (error: unknown) => error is AppError {
   return (error): error is AppError => isAppError(error) && kinds.includes(error.kind);
 }

@@ -17,7 +17,7 @@ import { answerPending, PAST, type Reply, showPending, takesReason } from './con
 import { conversations } from './conversations.ts';
 import { failedStart, findForFollow } from './find-conversation.ts';
 import { printDiff } from './diff.ts';
-import { endRun, showEnd } from './end-of-run.ts';
+import { endRun, isForPerson, showEnd } from './end-of-run.ts';
 import { eventView } from './event-view.ts';
 import {
   addFilterOptions,
@@ -271,7 +271,8 @@ class Chat {
       );
       const { outcome, failure } = tracked;
       this.lastShown = outcome.last_event_id ?? lastShown;
-      if (!(await showEnd(ctx, tracked, 'prompt'))) await printOutcome(ctx, tracked);
+      if (isForPerson(ctx)) await showEnd(ctx, tracked, 'prompt');
+      else await printOutcome(ctx, tracked);
       if (failure !== null) throw failure;
       if (outcome.status === 'archived' || outcome.status === 'deleted')
         ctx.exitCode = outcome.exit_code;

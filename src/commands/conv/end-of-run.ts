@@ -11,8 +11,8 @@ import type { TrackedRun } from '../../runs/outcome.ts';
 import { shortId } from '../shared/bulk.ts';
 import { outcomeView } from './conversations.ts';
 
-/** `printed`: the events of the run were, and this is the text of the newest error among them. */
-export type EndedRun = TrackedRun & { printed?: { error: string } };
+/** `printed`: its events were, and perhaps the reason, in the newest error among them. */
+export type EndedRun = TrackedRun & { printed?: 'events' | 'events-and-reason' };
 
 /** The changed files are read for this time, and left out after it. */
 const FILES_MS = 2_000;
@@ -21,46 +21,59 @@ const MOST_FILES = 10;
 export const FOLLOW = 'follow it: acs conv follow ID';
 export const SEND = 'continue it: acs conv chat ID';
 const RESUME = 'continue it: acs conv resume ID';
-const NEXT: Partial<Record<ConversationStatus, string>> = {
-  finished: SEND,
-  idle: SEND,
-  stuck: SEND,
-  failed: RESUME,
-  paused: RESUME,
-  stopped: RESUME,
-  waiting: 'answer it: acs conv confirm ID',
+const NEXT: Partial<Record<ConversationStatus, { command: string; hasFiles: boolean }>> = {
+  finished: { command: SEND, hasFiles: true },
+  idle: { command: SEND, hasFiles: true },
+  stuck: { command: SEND, hasFiles: true },
+  failed: { command: RESUME, hasFiles: true },
+  paused: { command: RESUME, hasFiles: true },
+  stopped: { command: RESUME, hasFiles: true },
+  waiting: { command: 'answer it: acs conv confirm ID', hasFiles: false },
 };
 
+/** Whether a person reads the end of a run: `showEnd` prints it, elsewhere the caller does. */
+export function isForPerson({ out, terminal }: Context): boolean {
+  return out.isPlain && !terminal.offTerminal;
+}
+
 /**
- * Prints on a terminal the answer, unless it is among the printed events, the outcome, the changed
- * files and the next command, or before a prompt the command that takes the files. False elsewhere:
- * the caller prints the outcome.
+ * Prints the answer, unless it is among the printed events, the outcome, the changed files and the
+ * next command.
  */
 export async function showEnd(
   ctx: Context,
   { outcome, record, printed }: EndedRun,
   before: 'exit' | 'prompt',
-): Promise<boolean> {
-  if (!ctx.out.isPlain || ctx.terminal.offTerminal) return false;
-  const { status, reason } = outcome;
+): Promise<void> {
+  const { status, exit_code } = outcome;
   // The wait ended before the run did, and the error reports it.
-  if (outcome.exit_code >= EXIT_CODES.timeout) return true;
+  if (exit_code >= EXIT_CODES.timeout) return;
   if (record !== undefined && printed === undefined && status === 'finished') {
-    const answer = await readWithin(ctx, GRACE_MS, ({ result }) => result(record));
+    const answer = await readWithin(ctx, GRACE_MS, null, ({ result }) => result(record));
     if (answer !== null) await ctx.out.raw(`${answer.text.trimEnd()}\n\n`);
   }
-  const isPrinted = reason !== null && printed?.error.includes(reason.text) === true;
-  await ctx.out.lines(outcomeView, [isPrinted ? { ...outcome, reason: null } : outcome]);
-  const next = NEXT[status];
-  if (record === undefined || next === undefined) return true;
-  const read = () => readWithin(ctx, FILES_MS, ({ changedFiles }) => changedFiles(record));
-  const files = (status === 'waiting' ? null : await read()) ?? [];
+  const isReasonPrinted = printed === 'events-and-reason';
+  await ctx.out.lines(outcomeView, [isReasonPrinted ? { ...outcome, reason: null } : outcome]);
+  if (record === undefined) return;
+  const files = NEXT[status]?.hasFiles
+    ? await readWithin(ctx, FILES_MS, [], ({ changedFiles }) => changedFiles(record))
+    : [];
   await ctx.out.text(fileLines(files));
-  const folder = record.repository === null ? ' -o <folder>' : '';
+  const command = nextCommand(record, status, files, before);
+  if (command !== undefined) await showNext(ctx, record, command);
+}
+
+/** Before a prompt, which continues the run, only the command that takes the files. */
+function nextCommand(
+  { repository }: Conversation,
+  status: ConversationStatus,
+  files: readonly FileLines[],
+  before: 'exit' | 'prompt',
+): string | undefined {
+  const folder = repository === null ? ' -o <folder>' : '';
   if (status === 'finished' && files.length > 0)
-    await showNext(ctx, record, `take the changes: acs conv pull ID${folder}`);
-  else if (before === 'exit') await showNext(ctx, record, next);
-  return true;
+    return `take the changes: acs conv pull ID${folder}`;
+  return before === 'exit' ? NEXT[status]?.command : undefined;
 }
 
 /** On a terminal the next command, with the short id and the profile of this command. */
@@ -75,17 +88,19 @@ export async function showNext(
   await ctx.notice(command.replace('ID', () => `${shortId(id)}${at}`));
 }
 
-/** Null where that fails, or takes longer. */
+/** `otherwise` where that fails, or takes longer. */
 async function readWithin<T>(
   ctx: Context,
   mostMs: number,
+  otherwise: T,
   read: (conversations: Server['conversations']) => Promise<T>,
-): Promise<T | null> {
+): Promise<T> {
   const over = new AppError('timeout', 'the end of the run was not read in time');
   const server = await ctx.servers.active();
-  return await withinLimit(ctx, server, { mostMs, over }, ({ conversations }) =>
+  const result = await withinLimit(ctx, server, { mostMs, over }, ({ conversations }) =>
     read(conversations),
   ).catch(nullIf(isFailure));
+  return result ?? otherwise;
 }
 
 export function fileLines(files: readonly FileLines[]): LinePart[][] {
@@ -106,14 +121,14 @@ function countParts({ added, removed }: Pick<FileLines, 'added' | 'removed'>): L
   ];
 }
 
-/** As `showEnd`, or else with `print`; then as `endAs`. */
+/** Prints with `showEnd` for a person, else with `print`; then as `endAs`. */
 export async function endRun(
   ctx: Context,
   run: EndedRun,
   print: (ctx: Context, run: EndedRun) => Promise<void>,
 ): Promise<void> {
-  const isShown = await showEnd(ctx, run, 'exit');
-  if (!isShown) await print(ctx, run);
+  const isShown = isForPerson(ctx);
+  await (isShown ? showEnd(ctx, run, 'exit') : print(ctx, run));
   await endAs(ctx, run, isShown);
 }
 

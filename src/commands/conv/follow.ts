@@ -191,7 +191,7 @@ export async function showRun(
   }).finally(() => progress.done());
   await printer.end(tracked.outcome);
   await filter.noticeMissing(ctx);
-  return { ...tracked, printed: { error: printer.error } };
+  return { ...tracked, printed: printer.printed(tracked.outcome) };
 }
 
 /** The status of an end waits for the outcome, which may be the same line. */
@@ -200,7 +200,8 @@ class EventPrinter {
   readonly #view: View<ConversationEvent>;
   readonly #isLinesOnly: boolean;
   #end: ConversationEvent[] = [];
-  error = '';
+  /** The text of the newest one. */
+  #error = '';
 
   constructor(ctx: Context, view: View<ConversationEvent>, isLinesOnly: boolean) {
     this.#ctx = ctx;
@@ -214,12 +215,17 @@ class EventPrinter {
     const isEnd = this.#isLinesOnly && endOfStatus(statusOf(all.at(-1))) !== null;
     this.#end = isEnd ? all.splice(-1) : [];
     await this.#ctx.out.lines(this.#view, all);
-    this.error = shown.findLast((event) => shapeOf(event) === 'error')?.text ?? this.error;
+    this.#error = shown.findLast((event) => shapeOf(event) === 'error')?.text ?? this.#error;
   }
 
   async end({ exit_code, status }: EndedRun['outcome']): Promise<void> {
     if (exit_code >= EXIT_CODES.timeout || status !== statusOf(this.#end[0]))
       await this.#ctx.out.lines(this.#view, this.#end);
+  }
+
+  printed({ reason }: EndedRun['outcome']): EndedRun['printed'] {
+    const hasReason = reason !== null && this.#error.includes(reason.text);
+    return hasReason ? 'events-and-reason' : 'events';
   }
 }
 

@@ -235,32 +235,49 @@ async function targetOf(
   return { into: 'branch', path: root, checkout, branch };
 }
 
+type Source = Partial<Pick<Checkout, 'root'>> & {
+  head: string | null;
+  origin: { repository: string | null } | null;
+};
+
+/** Where a conversation took its repository from; nothing is known of a folder without git. */
+async function sourceOf(ctx: Context, repository: string): Promise<Source> {
+  const choice = await ctx.git.readRepository(repository).catch(() => null);
+  if (choice?.kind !== 'path') return { head: null, origin: choice };
+  return (await ctx.git.checkout(choice.path)) ?? { head: null, origin: null };
+}
+
+/** By the names at their hosts, or the folder: both work there, or one is a clone of it. */
+function compareRepositories(
+  { root, origin }: Checkout,
+  source: Source,
+): 'same' | 'other' | 'unknown' {
+  const own = origin?.repository?.toLowerCase();
+  const there = source.origin?.repository?.toLowerCase();
+  if (source.root !== undefined && [root, origin?.url].includes(source.root)) return 'same';
+  if (own === undefined || there === undefined) return 'unknown';
+  return own === there ? 'same' : 'other';
+}
+
 /** A checkout is of the repository when it has the start commit, or the name where it lacks it. */
 async function refuseOtherRepository(
   ctx: Context,
   retriever: Retriever,
-  { root, origin }: Checkout,
+  checkout: Checkout,
   { repository }: Conversation,
   base: string | null,
 ): Promise<void> {
-  if (base !== null && (await retriever.hasCommit(root, base))) return;
+  const { root, origin } = checkout;
+  if (await retriever.hasCommit(root, base)) return;
   if (repository === null)
     return ctx.warn('the conversation has no repository; its files go into this checkout');
-  // Where the conversation took it from; nothing is known of a folder without git.
-  const choice = await ctx.git.readRepository(repository).catch(() => null);
-  const source = choice?.kind === 'path' ? await ctx.git.checkout(choice.path) : null;
-  const commit = base ?? source?.head ?? null;
-  if (commit !== null && (await retriever.hasCommit(root, commit))) return;
-  const there = choice?.kind === 'path' ? source?.origin?.repository : choice?.repository;
-  const { repository: own = null, url = root } = origin ?? {};
-  const here = own ?? url;
-  const ours = [own?.toLowerCase(), here, root];
-  const isSame = [there?.toLowerCase(), source?.root].some(
-    (name) => name !== undefined && ours.includes(name),
-  );
-  const isUnknown = commit === null && (own === null || there == null);
-  if (isSame || isUnknown) return;
-  const name = there ?? repository;
+  const source = await sourceOf(ctx, repository);
+  const commit = base ?? source.head;
+  if (await retriever.hasCommit(root, commit)) return;
+  const accepted = { same: true, other: false, unknown: commit === null };
+  if (accepted[compareRepositories(checkout, source)]) return;
+  const name = source.origin?.repository ?? repository;
+  const here = origin?.repository ?? origin?.url ?? root;
   const lacks =
     commit === null ? '' : `, at commit ${commit.slice(0, 12)}, which this checkout does not have`;
   throw new AppError(

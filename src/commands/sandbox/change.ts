@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
-import { AppError, isAppError, READER_GONE } from '../../base/errors.ts';
+import { AppError, isAppError, isForReader } from '../../base/errors.ts';
 import { SANDBOX_STATUSES } from '../../domain/conversation.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import { withinDeadline, type TimedContext } from '../shared/derived-context.ts';
@@ -269,7 +269,7 @@ async function createSandbox(options: StartOptions, ctx: TimedContext): Promise<
       });
     }
   } catch (error) {
-    if (!isAppError(error) || error.exitCode === READER_GONE) throw error;
+    if (!isForReader(error)) throw error;
     await ctx.out.item(sandboxView, sandbox, { changed: true });
     await ctx.out.close();
     if (error.kind !== 'interrupted') throw error;

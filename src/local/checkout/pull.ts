@@ -69,7 +69,7 @@ export class Retriever {
     });
   }
 
-  async hasCommit(root: string, commit: string): Promise<boolean> {
+  async hasCommit(root: string, commit: string | null): Promise<boolean> {
     return (await this.commitOf(root, commit)) !== null;
   }
 
@@ -90,8 +90,7 @@ export class Retriever {
     const here = await inRepository(this.at(root));
     const patch = await readPatch(asked.patch, here);
     if (patch.paths.length === 0) return retrieved(patch);
-    const base = asked.base === null ? null : await this.commitOf(root, asked.base);
-    const parent = base ?? (await this.commitOf(root, 'HEAD'));
+    const parent = (await this.commitOf(root, asked.base)) ?? (await this.commitOf(root, 'HEAD'));
     const onto = parent === null ? 'an empty branch' : `commit ${parent.slice(0, 12)}`;
     return await inTemporaryFolder(TEMPORARY, async (temporary) => {
       const there = { ...here, repositoryEnv: { GIT_INDEX_FILE: path.join(temporary, 'index') } };
@@ -223,8 +222,8 @@ export class Retriever {
     return { ...this.options, cwd };
   }
 
-  private commitOf(root: string, name: string): Promise<string | null> {
-    return revision(`${name}^{commit}`, this.at(root));
+  private async commitOf(root: string, name: string | null): Promise<string | null> {
+    return name === null ? null : await revision(`${name}^{commit}`, this.at(root));
   }
 }
 

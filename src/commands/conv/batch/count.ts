@@ -37,7 +37,7 @@ export async function countRuns(
     if (exit_code !== 0) await ctx.terminal.quietError(`${key}: ${reason?.text ?? status}`);
   };
   const journal = new Journal();
-  const runner = { ctx, server, serverName: '', journal, concurrency: CONCURRENCY, onResult };
+  const runner = { ctx, server, journal, concurrency: CONCURRENCY, onResult };
   const run = new Batch(runner, planned);
   const cause = await run.run();
   const ended = planned.flatMap(({ task }) => run.results.get(task.key) ?? []);

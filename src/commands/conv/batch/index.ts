@@ -3,7 +3,7 @@ import { mkdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import { AppError, DryRunStop, isAppError, READER_GONE } from '../../../base/errors.ts';
+import { AppError, DryRunStop, isAppError } from '../../../base/errors.ts';
 import { fileDestination } from '../../../output/destination.ts';
 import { jsonLine } from '../../../base/text/safe-text.ts';
 import { jsonRecord } from '../../../output/view.ts';
@@ -11,7 +11,7 @@ import { unwritable } from '../../shared/files.ts';
 import { explain } from '../../shared/declare.ts';
 import { positiveInteger, someOf } from '../../shared/option-parsers.ts';
 import { checkServer } from '../new/request.ts';
-import { openJournal, planOf, RETRIES, type Journal, type Retry } from './journal.ts';
+import { openJournal, planOf, RETRIES, serverName, type Journal, type Retry } from './journal.ts';
 import { resultView, type TaskResult } from './results.ts';
 import { Batch, CONCURRENCY, type PlannedTask } from './run-tasks.ts';
 import { readTasks, type Task } from './tasks.ts';
@@ -131,10 +131,7 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
   const { tasks, journal, options, file } = batch;
   refuseOtherTasks(batch);
   const server = await ctx.servers.active();
-  const { flavour, base_url } = server.info;
-  // The port of the local service changes.
-  const serverName = flavour === 'local' ? 'local' : base_url;
-  const planned = planTasks(batch, serverName);
+  const planned = planTasks(batch, serverName(server));
   const starts = planned.filter(({ plan }) => plan === 'start');
   for (const { task } of starts)
     await checkServer(server, task.options).catch((error: unknown) => {
@@ -146,7 +143,7 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
     await ctx.notice(text);
     if (exit_code !== 0) await ctx.terminal.quietError(text);
   };
-  const runner = { ctx, server, serverName, journal };
+  const runner = { ctx, server, journal };
   if (ctx.globals.mode === 'dry-run') {
     await new Batch({ ...runner, concurrency: 1, onResult: report }, starts).run();
     throw new DryRunStop();
@@ -173,7 +170,6 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
   if (cause === null) return;
   for (const { key, id } of run.left.running)
     await ctx.notice(`${key}: conversation ${id} continues`);
-  if (cause.exitCode === READER_GONE) throw cause;
   await ctx.out.close();
   throw cause.with({
     exitCode: cause.kind === 'interrupted' ? cause.exitCode : 1,
@@ -228,7 +224,7 @@ function refuseOtherTasks({ tasks, journal, file }: BatchFile): void {
 
 function planTasks(
   { tasks, journal, options: { retry = [], diffDir }, file }: BatchFile,
-  serverName: string,
+  serverNow: string,
 ): PlannedTask[] {
   const names = diffNames(tasks.map(({ key }) => key));
   return tasks.flatMap((task): PlannedTask[] => {
@@ -236,7 +232,7 @@ function planTasks(
     const state = journal.of(key);
     const plan = planOf(state, retry, diffDir === undefined ? 'none' : 'requested');
     if (plan === 'skip') return [];
-    if (plan !== 'start' && state.server !== serverName)
+    if (plan !== 'start' && state.server !== serverNow)
       throw new AppError('conflict', `${file}: the task ${key} was started at ${state.server}`, {
         hint: 'continue there, or give another file with -o',
       });

@@ -11,7 +11,7 @@ import {
 import path from 'node:path';
 import type { Context } from '../../context.ts';
 import { AppError, EXIT_CODES } from '../../../base/errors.ts';
-import type { SentStart } from '../../../client/shared/server.ts';
+import type { SentStart, Server } from '../../../client/shared/server.ts';
 import { UNSENT, type Stage, type StartIds } from '../new/stage.ts';
 import { unreadable, unwritable } from '../../shared/files.ts';
 import { lockFile } from '../../../local/files/lock.ts';
@@ -22,9 +22,13 @@ export interface Step extends Partial<StartIds>, Partial<Omit<SentStart, 'id'>> 
   key: string;
   task: string;
   attempt: number;
-  /** Its URL, or `local`. */
   server: string;
   state: 'starting' | 'started' | 'not-started';
+}
+
+/** Its URL, or `local`: the port of the local service changes. */
+export function serverName({ info: { flavour, base_url } }: Pick<Server, 'info'>): string {
+  return flavour === 'local' ? 'local' : base_url;
 }
 
 interface TaskState {

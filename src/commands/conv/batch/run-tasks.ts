@@ -25,7 +25,7 @@ import { readChanges } from '../diff.ts';
 import { completeDraft } from '../new/request.ts';
 import { idOfStart, UNSENT, type Stage } from '../new/stage.ts';
 import { Start } from '../new/start.ts';
-import type { Journal, Plan, Step } from './journal.ts';
+import { serverName, type Journal, type Plan, type Step } from './journal.ts';
 import { NOT_STARTED, UNKNOWN, type TaskResult } from './results.ts';
 import type { Task } from './tasks.ts';
 
@@ -39,7 +39,6 @@ export interface PlannedTask {
 interface Runner {
   ctx: Context;
   server: Server;
-  serverName: string;
   journal: Journal;
   concurrency: number;
   onResult(result: TaskResult): Promise<void>;
@@ -170,12 +169,12 @@ export class Batch {
 
   /** Why the server does not take the start now; null when the task has a result or is left. */
   private async attempt(planned: PlannedTask): Promise<AppError | null> {
-    const { server, serverName, journal } = this.runner;
+    const { server, journal } = this.runner;
     const { key, fingerprint, options } = planned.task;
     const ctx = taskContext(this.runner.ctx, key);
     const limits = limitsOf(ctx, options);
     const attempt = journal.of(key).attempts + Number(planned.plan === 'start');
-    const step = { key, task: fingerprint, attempt, server: serverName };
+    const step = { key, task: fingerprint, attempt, server: serverName(server) };
     const onStage = (stage: Stage): void => journal.enter(step, stage);
     const start = new Start(ctx, server, { ...options, ...limits, onStage });
     if (planned.plan !== 'start') start.stage = journal.of(key).stage;

@@ -24,7 +24,42 @@ type RepositoryOptions = Pick<
   'repo' | 'branch' | 'gitProvider' | 'workspace' | 'withChanges' | 'dependencies'
 >;
 
+type NamedChoice = Exclude<RepositoryChoice, { kind: 'path' }>;
+
 const FRESH: Chosen = { ...NONE, workspace: { kind: 'fresh' } };
+
+type Choose<From> = (
+  ctx: Context,
+  from: From,
+  options: RepositoryOptions,
+  server: Server,
+  given?: string,
+) => Promise<Chosen>;
+
+/** By where the conversations of a server run: on its own machine, or in sandboxes. */
+const PLACES: Record<
+  'agent' | 'others',
+  {
+    none: Chosen;
+    /** How a conversation without a checkout starts. */
+    start: string;
+    ofName: Choose<NamedChoice>;
+    ofCheckout: Choose<Checkout>;
+  }
+> = {
+  agent: {
+    none: FRESH,
+    start: 'in a new folder',
+    ofName: cloneOfNamed,
+    ofCheckout: worktreeOf,
+  },
+  others: {
+    none: NONE,
+    start: 'without a repository',
+    ofName: namedRepository,
+    ofCheckout: cloneOfCheckout,
+  },
+};
 
 /** Throws `not-found` for a missing checkout or branch, `usage` for what has to be given. */
 export async function chooseRepository(
@@ -36,23 +71,16 @@ export async function chooseRepository(
   if (dependencies === false && !clonesPaths(server))
     throw new AppError('unsupported', 'this server copies no dependencies (--no-dependencies)');
   if (workspace !== undefined) return await inFolder(ctx, workspace);
-  const hasWorktrees = server.info.dialect === 'agent';
-  const none = hasWorktrees ? FRESH : NONE;
-  if (repo === false) return none;
+  const place = PLACES[server.info.dialect === 'agent' ? 'agent' : 'others'];
+  if (repo === false) return place.none;
   const choice = repo === undefined ? null : await ctx.git.readRepository(repo);
   if (choice !== null && choice.kind !== 'path')
-    return hasWorktrees
-      ? await cloneOfNamed(ctx, choice, options)
-      : await namedRepository(ctx, server, choice, options);
+    return await place.ofName(ctx, choice, options, server);
   const checkout = await checkoutAt(ctx, options, choice?.path);
-  if (checkout === null) {
-    const where = hasWorktrees ? 'in a new folder' : 'without a repository';
-    await ctx.notice(`no git checkout here: the conversation starts ${where}`);
-    return none;
-  }
-  return hasWorktrees
-    ? await worktreeOf(ctx, checkout, options)
-    : await cloneOfCheckout(ctx, server, checkout, options, choice?.path);
+  if (checkout !== null)
+    return await place.ofCheckout(ctx, checkout, options, server, choice?.path);
+  await ctx.notice(`no git checkout here: the conversation starts ${place.start}`);
+  return place.none;
 }
 
 /** Of --workspace. */
@@ -65,9 +93,9 @@ async function inFolder(ctx: Context, folder: string): Promise<Chosen> {
 
 async function cloneOfCheckout(
   ctx: Context,
-  server: Server,
   checkout: Checkout,
   options: RepositoryOptions,
+  server: Server,
   given?: string,
 ): Promise<Chosen> {
   if (isCloneable(server, checkout)) {
@@ -82,7 +110,9 @@ async function cloneOfCheckout(
   const lacks = 'has no remote "origin" that a server could clone';
   if (given !== undefined)
     throw new AppError('usage', `the checkout at ${given} ${lacks}`, {
-      hint: 'give --repo owner/name or a URL; the local service clones the checkout itself: -p local',
+      hint:
+        'give --repo owner/name or a URL; the local service clones the checkout itself: ' +
+        '-p local',
     });
   await ctx.notice(`this checkout ${lacks}: the conversation starts without a repository`);
   return options.withChanges ? { ...NONE, changes: await takeChanges(ctx, checkout, null) } : NONE;
@@ -140,9 +170,9 @@ async function ofCheckout(
 /** For the checkout's own repository the current branch is the default. */
 async function namedRepository(
   ctx: Context,
-  server: Server,
-  choice: Exclude<RepositoryChoice, { kind: 'path' }>,
+  choice: NamedChoice,
   options: RepositoryOptions,
+  server: Server,
 ): Promise<Chosen> {
   const { branch = null } = options;
   const isPath = clonesPaths(server);
@@ -167,37 +197,42 @@ async function worktreeOf(
   { branch: given, withChanges }: RepositoryOptions,
 ): Promise<Chosen> {
   const { root, head, origin } = checkout;
-  const changes = withChanges === true ? await takeChanges(ctx, checkout, null) : null;
-  if (withChanges && head === null) return { ...FRESH, changes };
-  const branch = given ?? checkout.branch ?? (withChanges ? null : await askForBranch(ctx));
-  const url = origin?.url ?? null;
   const repository = origin?.repository ?? root;
-  const chosen = { repository, branch, git_provider: null, changes };
-  const isCurrent = branch === null || branch === checkout.branch;
-  const commit = isCurrent ? head : await ctx.git.branchCommit(branch, root);
-  await ctx.notice(
-    `repository ${repository}, branch ${branch ?? 'of its HEAD'} (--no-repo for none)`,
-  );
-  if (commit === null)
-    return { ...chosen, workspace: await cloneOfRemote(ctx, { root, url, branch }) };
-  await warnOfMissing(ctx, checkout, 0, withChanges ? 'with-changes' : 'without');
-  const workspace: Workspace = {
+  const url = origin?.url ?? null;
+  const worktreeAt = (commit: string): Workspace => ({
     kind: 'checkout',
     root,
     commit,
     url,
     unpushed: checkout.unpushed ?? 0,
     prove: () => ctx.git.prove(root),
-  };
-  return { ...chosen, workspace };
+  });
+  const noticeBranch = (branch: string) =>
+    ctx.notice(`repository ${repository}, branch ${branch} (--no-repo for none)`);
+  if (withChanges) {
+    const changes = await takeChanges(ctx, checkout, null);
+    if (head === null) return { ...FRESH, changes };
+    const { branch } = checkout;
+    await noticeBranch(branch ?? 'of its HEAD');
+    await warnOfMissing(ctx, checkout, 0, 'with-changes');
+    return { repository, branch, git_provider: null, changes, workspace: worktreeAt(head) };
+  }
+  const branch = given ?? checkout.branch ?? (await askForBranch(ctx));
+  const commit = branch === checkout.branch ? head : await ctx.git.branchCommit(branch, root);
+  await noticeBranch(branch);
+  const chosen = { repository, branch, git_provider: null };
+  if (commit === null)
+    return { ...chosen, workspace: await cloneOfRemote(ctx, { root, url, branch }) };
+  await warnOfMissing(ctx, checkout, 0, 'without');
+  return { ...chosen, workspace: worktreeAt(commit) };
 }
 
 /** For a branch that the checkout lacks. Throws `not-found` when its remote lacks it, too. */
 async function cloneOfRemote(
   ctx: Context,
-  { root, url, branch }: { root: string; url: string | null; branch: string | null },
+  { root, url, branch }: { root: string; url: string | null; branch: string },
 ): Promise<Workspace> {
-  const read = () => ctx.git.branchOnRemote('origin', branch ?? '', root);
+  const read = () => ctx.git.branchOnRemote('origin', branch, root);
   if (url === null || (await read()).state !== 'present')
     throw new AppError(
       'not-found',
@@ -210,7 +245,7 @@ async function cloneOfRemote(
 
 async function cloneOfNamed(
   ctx: Context,
-  choice: Exclude<RepositoryChoice, { kind: 'path' }>,
+  choice: NamedChoice,
   options: RepositoryOptions,
 ): Promise<Chosen> {
   const own = await ownCheckout(ctx, choice);

@@ -7,8 +7,8 @@ import {
   EXIT_CODES,
   isAppError,
   isFailure,
+  isForReader,
   nullIf,
-  READER_GONE,
 } from '../../../base/errors.ts';
 import type { Server } from '../../../client/shared/server.ts';
 import { blankConversation, type Conversation } from '../../../domain/conversation.ts';
@@ -99,17 +99,12 @@ export class Start {
       }
       this.conversation = next.value;
       this.startedMs = ctx.clock.now();
-      const { id } = this.conversation;
-      await this.take(id === '' ? 'task' : 'started', this.conversation);
-      const title = this.requestedTitle();
-      if (title !== null) {
-        const renamed = await this.orWithoutTitle(server.conversations.rename(id, title));
-        this.conversation.title = renamed.title;
-      }
+      await this.take(this.conversation.id === '' ? 'task' : 'started', this.conversation);
+      await this.setTitle(server);
       if (until === 'started') await this.compareTitle(server);
     } catch (error) {
       await progress?.done();
-      if (!isAppError(error) || error.exitCode === READER_GONE) throw error;
+      if (!isForReader(error)) throw error;
       if (this.stage.at === 'sent' && isRefusal(error)) this.enter(UNSENT);
       throw await afterEnd(ctx, this.server, (late) => this.conclude(error, late));
     } finally {
@@ -175,6 +170,15 @@ export class Start {
       });
     if (format === 'id') await ctx.out.item(conversationView, blankConversation(id, 'starting'));
     else await ctx.out.record({ type: 'started', id, url: page });
+  }
+
+  /** Servers ignore a title in the start. */
+  private async setTitle(server: Server): Promise<void> {
+    const title = this.requestedTitle();
+    if (title === null) return;
+    const { id } = this.conversation;
+    const renamed = await this.orWithoutTitle(server.conversations.rename(id, title));
+    this.conversation.title = renamed.title;
   }
 
   /** A server may ignore the rename, or replace the title with its own within half a minute. */
