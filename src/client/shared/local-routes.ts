@@ -1,4 +1,4 @@
-/** What only the local service has, below `/local`, and what other app servers have in its place. */
+/** What only the local service has, below `/local`, and what other servers have in its place. */
 import { AppError } from '../../base/errors.ts';
 import { asRecord, optionalNumber, optionalText, ShapeError } from '../../protocol/shape.ts';
 import { read, webUrl, type Links } from './links.ts';

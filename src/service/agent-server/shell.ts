@@ -71,7 +71,8 @@ export async function runShell(
   // The shell repeats a line with an error of syntax: each part has its own. A redirection of READ
   // would keep its stdin open as 10, which a command may use itself.
   const lines = session && state ? [keeping(state, session.definitions, command)] : [];
-  const script = `exec </dev/null${stderr === null ? ' 2>&1' : ''}; ${[...lines, command].join('\n')}`;
+  const merged = stderr === null ? ' 2>&1' : '';
+  const script = `exec </dev/null${merged}; ${[...lines, command].join('\n')}`;
   const texts = { stdout, stderr: stderr ?? stdout };
   const runIn = (folder: string): Promise<RunResult> =>
     sandbox.run(
