@@ -84,8 +84,10 @@ function needsV0({ body, mcp_config, replay }: NewConversation, { facts }: Links
 
 function mergedList(by: ByDialect, owners: Map<string, AppDialect>): Conversations['list'] {
   const readings = new Map<string, Reading>();
+  let pages = 0;
   return async (query, page) => {
     const reading = readings.get(page ?? '') ?? newestFirst(by, query);
+    readings.delete(page ?? '');
     const items: Conversation[] = [];
     while (items.length < (query.pageSize ?? 100)) {
       const { value } = await reading.next();
@@ -93,7 +95,7 @@ function mergedList(by: ByDialect, owners: Map<string, AppDialect>): Conversatio
       items.push(value);
       if (value.id !== '') owners.set(value.id, sideOf(value));
     }
-    const next = `page-${readings.size}`;
+    const next = `page-${++pages}`;
     readings.set(next, reading);
     return { items, next };
   };

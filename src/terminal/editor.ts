@@ -53,13 +53,13 @@ async function runEditor(
   try {
     const [code, killedBy] = (await once(child, 'close')) as [number | null, string | null];
     if (code === 0) return true;
-    signal.throwIfAborted();
     const how =
       code === null
         ? `was killed by ${killedBy}`
         : `exited with code ${code}; its changes were not used`;
     throw editorError(`the editor "${program}" ${how}`);
   } catch (error) {
+    signal.throwIfAborted();
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return false;
     if (syscall === undefined) throw error;

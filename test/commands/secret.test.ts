@@ -80,6 +80,7 @@ describe.each(['v1', 'v0', 'both'] as const)('secret over %s', (api) => {
     await set('DRY -');
     await at.ends('delete DRY --dry-run --json', { out: { requests: [{ method: 'DELETE' }] } });
     await at.ends('delete NOT_THERE --dry-run', { code: 5 });
+    await at.ends(['delete', '', '--dry-run'], { code: 2 });
     await at.ends('delete NOT_THERE --ignore-not-found --dry-run --json', {
       out: { dry_run: true, requests: [] },
     });

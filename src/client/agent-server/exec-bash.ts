@@ -78,7 +78,7 @@ function checkStarted(started: CommandResult, { cwd }: Program): void {
 
 function commandError(what: string, { exitCode, stderr, stdout }: CommandResult): AppError {
   const reason = cut(stderr.trim() || stdout.trim(), 500);
-  const message = `the sandbox did not ${what} (${exitCode} exit code)`;
+  const message = `the sandbox did not ${what} (${exitCode === -1 ? 'no' : exitCode} exit code)`;
   return new AppError('server', reason === '' ? message : `${message}: ${reason}`);
 }
 

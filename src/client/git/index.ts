@@ -25,7 +25,8 @@ type Lookups = Pick<Git, 'repositories' | 'branches'>;
 
 export function createGit(links: Links): Git {
   const { dialects, features } = links.facts;
-  const isV1 = !dialects.includes('v0') || features['v1-git'] === 'present';
+  const hasV1 = dialects.includes('v1') && features['v1-git'] === 'present';
+  const isV1 = !dialects.includes('v0') || hasV1;
   return {
     ...createProviders(links, isV1 ? ROUTES.v1 : ROUTES.v0),
     ...(isV1 ? createLookupsV1(links) : createLookupsV0(links)),

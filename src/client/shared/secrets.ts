@@ -24,7 +24,8 @@ export function readSecret(value: unknown): Secret {
 export function createSecrets(links: Links): Server['secrets'] {
   const { dialects, features } = links.facts;
   // Releases that serve V0 too have no other routes for secrets.
-  const isV0 = dialects.includes('v0') && features['v1-secrets'] !== 'present';
+  const hasV1 = dialects.includes('v1') && features['v1-secrets'] === 'present';
+  const isV0 = dialects.includes('v0') && !hasV1;
   const route = isV0 ? '/api/secrets' : '/api/v1/secrets';
   const list: Server['secrets']['list'] = async (page, pageSize = 100) => {
     if (features.secrets === 'absent') throw lacksSecrets();

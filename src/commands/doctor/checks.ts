@@ -124,7 +124,8 @@ const CHECKS: readonly Check[] = [
     async run({ dataDir }) {
       let folder = dataDir;
       // It is created at the first start.
-      while ((await statOf(folder)) === null) folder = path.dirname(folder);
+      while ((await statOf(folder)) === null && folder !== path.dirname(folder))
+        folder = path.dirname(folder);
       const { bavail, bsize } = await statfs(folder);
       const free = bavail * bsize;
       const data = { path: folder, free_bytes: free };

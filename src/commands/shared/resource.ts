@@ -147,7 +147,10 @@ export async function readChosen<T>(
 ): Promise<{ single: boolean; words: string[] }> {
   const single = isSingle(given);
   ctx.out.check(view, single ? 'item' : 'bulk');
-  return { single, words: await readIds(ctx, given) };
+  const words = await readIds(ctx, given);
+  if (single && words.length === 0)
+    throw new AppError('usage', 'the argument is empty', { hint: 'give an id or a name' });
+  return { single, words };
 }
 
 /** Each id once; `-` stands for ids on stdin, separated by white space. */

@@ -29,6 +29,8 @@ export async function runKeyCommand(command: string, options: KeyCommandOptions)
     stdio,
     windowsHide: true,
   });
+  // Also emitted for a signal that a command of another user refuses.
+  child.on('error', () => undefined);
   let printed = '';
   createInterface({ input: child.stderr }).on('line', (line) => {
     const shown = cut(createRedactor([printed]).known(line), 500);

@@ -159,7 +159,7 @@ export class Terminal {
       begin();
     });
     try {
-      const result = await Promise.race([endedBy(signal, running), isLong]);
+      const result = await endedBy(signal, running, Promise.race([running.ended, isLong]));
       this.#left = result === null ? running : null;
       if (result !== null)
         return result.killed && signal.aborted
@@ -206,7 +206,7 @@ export class Terminal {
     const { working_dir } = this.#conversation.state;
     const command = `. ${shellQuote(path.posix.join(working_dir, script))}`;
     const running = this.#start(command, LIMIT_SECONDS);
-    const result = await endedBy(signal, running);
+    const result = await endedBy(signal, running, running.ended);
     this.#session.cwd = working_dir;
     const output = this.#conversation.masked(`${result.stdout}${result.stderr}`.trim());
     if (result.exitCode === 0) return { notice: `The setup script ${script} has run.`, output };
@@ -216,12 +216,12 @@ export class Terminal {
   }
 }
 
-/** The signal ends the command, also where it was aborted before. */
-function endedBy(signal: AbortSignal, { abort, ended }: Running): Promise<ShellResult> {
+/** The signal ends the command until `result` is there, also where it was aborted before. */
+function endedBy<T>(signal: AbortSignal, { abort }: Running, result: Promise<T>): Promise<T> {
   const onAbort = (): void => abort.abort();
   signal.addEventListener('abort', onAbort);
   if (signal.aborted) onAbort();
-  return ended.finally(() => signal.removeEventListener('abort', onAbort));
+  return result.finally(() => signal.removeEventListener('abort', onAbort));
 }
 
 function howEnded({ timedOut, killed, exitCode }: ShellResult, isPausing: boolean): string {

@@ -380,7 +380,7 @@ function run(argv: string[], env: Record<string, string>, signal: AbortSignal): 
     }
     const fail = (message: string) => reject(new RepositoryError(message));
     const end = (code: number | null): void => {
-      if (code === 0) resolve(output.stdout.trim());
+      if (code === 0) resolve(output.stdout.trimEnd());
       else if (code === NOT_FOUND) fail('git is not installed');
       else fail(gitMessage(output.stderr) || `git ended with exit code ${code ?? 'unknown'}`);
     };

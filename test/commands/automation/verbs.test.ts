@@ -108,6 +108,7 @@ describe('automation enable, disable and delete', () => {
   it('delete after a confirmation, and once more with --ignore-not-found', async () => {
     at.service.add();
     await at.ends(['delete', 'Nightly tests'], { code: 2, err: 'add -y', writes: [] });
+    await at.ends(['delete', '', '-y'], { code: 2, err: 'the argument is empty', writes: [] });
     await at.ends(['delete', 'Nightly tests', '-y', '--dry-run'], { out: /^DELETE / });
     expect(at.service.automations).toHaveLength(1);
     await at.ends(['delete', 'Nightly tests', '-y'], {});
@@ -126,6 +127,7 @@ describe('automation stop', () => {
     expect(await at.json(['stop', id])).toMatchObject({ id, status: 'cancelled', changed: false });
     await at.ends(['stop', FIRST], { code: 5, err: `there is no run ${FIRST}` });
     await at.ends('stop 0000', { code: 2, err: 'is not the full id of a run', requests: 7 });
+    await at.ends(['stop', ''], { code: 2, err: 'the argument is empty', requests: 7 });
   });
 });
 

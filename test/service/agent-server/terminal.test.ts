@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
@@ -164,6 +165,14 @@ it('an interruption ends a command, also one whose call has returned', async () 
   abort.abort();
   expect(await waiting).toBeNull();
   expect(shown(await run('echo free'))).toMatch(/^free\n/);
+});
+
+it('a wait that has returned has left nothing at the signal of the run', async () => {
+  await leaveServer();
+  const { signal } = new AbortController();
+  const step = { type: 'terminal', command: '', is_input: true, reset: false } as const;
+  await terminal.execute({ ...step, timeout_seconds: 0.05, thought: '', call: CALL }, signal);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
 it('a command whose call has returned ends with the run that is interrupted meanwhile', async () => {

@@ -344,13 +344,15 @@ describe('the agent with a model in the request to an agent server', () => {
     const agent_context = { system_message_suffix: 'Be brief.' };
     const asked = v1({ system_message_suffix: 'Be brief.' });
     expect(sent(asked).agent).toMatchObject({ agent_context, mcp_config: ofSettings });
-    const mcp_config = { stdio_servers: [{ name: 'files', command: 'npx', args: ['-y'] }] };
+    const stdio_servers = ['files', 'constructor'].map((name) => ({ name, command: 'npx' }));
+    const mcp_config = { stdio_servers };
     const { agent } = sent(
       v0({ initial_user_msg: 'hi', conversation_instructions: 'Be brief.', mcp_config }),
     );
     expect(agent).toMatchObject({ agent_context });
     expect(agent).toHaveProperty('mcp_config', {
-      files: { command: 'npx', args: ['-y'], env: {} },
+      files: { command: 'npx', args: [], env: {} },
+      constructor: { command: 'npx', args: [], env: {} },
     });
   });
 

@@ -202,7 +202,6 @@ export function startFromV0(
     throw new StartRefused(message, 'CONVERSATION$INVALID_ID');
   }
   const asV1 = v.parse(appConversationStart, {
-    mcp_config: mcp && fromV0(mcp, {}),
     conversation_id: same.conversation_id,
     initial_message: {
       content: [
@@ -217,7 +216,10 @@ export function startFromV0(
     git_provider: same.git_provider ?? microagent?.git_provider,
     trigger,
   });
-  return startFromV1(asV1, around, 'V0');
+  // valibot leaves out a server that is called `constructor`.
+  asV1.mcp_config = mcp && fromV0(mcp, {});
+  // A start task of V0 shows no request.
+  return { ...startFromV1(asV1, around, 'V0'), echo: {} };
 }
 
 /** `message`: the recorded one of the user. */
