@@ -86,7 +86,9 @@ function mergedList(by: ByDialect, owners: Map<string, AppDialect>): Conversatio
   const readings = new Map<string, Reading>();
   let pages = 0;
   return async (query, page) => {
-    const reading = readings.get(page ?? '') ?? newestFirst(by, query);
+    const reading = page === null ? newestFirst(by, query) : readings.get(page);
+    if (reading === undefined)
+      throw new AppError('internal', `there is no page ${page} of the merged list`);
     readings.delete(page ?? '');
     const items: Conversation[] = [];
     while (items.length < (query.pageSize ?? 100)) {
