@@ -79,10 +79,7 @@ export async function createGenuineTarget(release: string): Promise<Target> {
   const target: Target = {
     name: release,
     ...known,
-    hasModel: true,
-    env,
-    dir: cwd,
-    key: KEY,
+    ...withModel({ cwd, env, held, model }),
     specs: ['agent-default', 'agent-alt'],
     repository: {
       flags: ['--repo', 'demo/hello', '--git-provider', 'forgejo'],
@@ -90,16 +87,8 @@ export async function createGenuineTarget(release: string): Promise<Target> {
       dir: gitHost.dir,
       url: gitHost.url.replace('://', `://token:${GIT_TOKEN}@`) + '/demo/hello',
     },
-    acs: (...args) => target.invoke({ args }),
-    invoke: (invocation) => invoke({ cwd, ...invocation, env: { ...env, ...invocation.env } }),
-    async begin(scenario) {
-      if (scenario === 'SLOW') await held.hold();
-      return [`${scenario} please`];
-    },
     sandbox: sharedSandbox(() => target),
     request,
-    releaseCommands: held.release,
-    releaseModel: () => model.release(),
     async restart() {
       await end(server);
       server = await startServer(serverOptions);
@@ -108,6 +97,36 @@ export async function createGenuineTarget(release: string): Promise<Target> {
   };
   await arrange(target, gitHost.url);
   return target;
+}
+
+/** What targets with a scripted model have alike. */
+function withModel({
+  cwd,
+  env,
+  held,
+  model,
+}: {
+  cwd: string;
+  env: Target['env'];
+  held: ReturnType<typeof heldCommands>;
+  model: Awaited<ReturnType<typeof startModel>>;
+}) {
+  const invokeIn: Target['invoke'] = (invocation) =>
+    invoke({ cwd, ...invocation, env: { ...env, ...invocation.env } });
+  return {
+    hasModel: true,
+    env,
+    dir: cwd,
+    key: KEY,
+    acs: (...args: string[]) => invokeIn({ args }),
+    invoke: invokeIn,
+    async begin(scenario: string) {
+      if (scenario === 'SLOW') await held.hold();
+      return [`${scenario} please`];
+    },
+    releaseCommands: held.release,
+    releaseModel: () => model.release(),
+  };
 }
 
 /** The git host as a provider, and a model without retries: they take minutes. */
@@ -231,10 +250,7 @@ export async function createBackendTarget(release: string): Promise<Target> {
     name: release,
     dialects: ['agent'],
     traits: [],
-    hasModel: true,
-    env,
-    dir: cwd,
-    key: KEY,
+    ...withModel({ cwd, env, held, model }),
     specs: ['', ''],
     repository: {
       flags: ['--repo', `${gitHost.url}/demo/hello`],
@@ -242,16 +258,8 @@ export async function createBackendTarget(release: string): Promise<Target> {
       dir: gitHost.dir,
       url: gitHost.url.replace('://', `://token:${GIT_TOKEN}@`) + '/demo/hello',
     },
-    acs: (...args) => target.invoke({ args }),
-    invoke: (invocation) => invoke({ cwd, ...invocation, env: { ...env, ...invocation.env } }),
-    async begin(scenario) {
-      if (scenario === 'SLOW') await held.hold();
-      return [`${scenario} please`];
-    },
     sandbox: () => Promise.reject(new Error('a backend has no sandboxes')),
     request,
-    releaseCommands: held.release,
-    releaseModel: () => model.release(),
     async restart() {
       await backend.close();
       backend = await startBackend(options);
